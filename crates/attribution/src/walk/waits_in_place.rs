@@ -15,12 +15,12 @@ mod state;
 mod value;
 mod waiting;
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
+use iced_x86::{FlowControl, Instruction, Mnemonic};
 use model::{Pid, Tsc};
 use pt::Block;
 
 use crate::inputs::functions::Functions;
-use code::{Piece, instructions_of, pieces_of};
+use code::{Piece, decoded, instructions_of, pieces_of};
 pub(crate) use pointers::point_to_stack;
 use state::State;
 pub(crate) use waiting::{Waiting, Waits};
@@ -89,10 +89,8 @@ fn state_after(pieces: &[Piece]) -> Option<State> {
     let mut count = 0;
     let head = pieces.first().map_or(0, |(_, ip, _)| *ip);
     let nexts = pieces.iter().skip(1).map(|(_, ip, _)| *ip).chain([head]);
-    for ((code, ip, end_ip), next) in pieces.iter().zip(nexts) {
-        let mut decoder = Decoder::with_ip(64, code, *ip, DecoderOptions::NONE);
-        while decoder.ip() <= *end_ip {
-            let instruction = decoder.decode();
+    for (piece, next) in pieces.iter().zip(nexts) {
+        for instruction in decoded(piece) {
             count += 1;
             if instruction.is_invalid() || count > MOST_INSTRUCTIONS || !stays_in_program(&instruction) {
                 return None;

@@ -2,7 +2,8 @@
 
 use model::Story;
 
-/// The threads that had the CPU, and what follows them: of one whose code is known what it ran, and who had the CPU besides, after `and`, such as "and by".
+/// The threads that had the CPU, and what follows them: of one whose code is known what it ran, and who had the CPU besides, after `and`, such
+/// as "and by".
 pub(super) fn runners(story: Option<&Story>, and: &str) -> (String, String) {
     let Some(story) = story.filter(|story| !story.by.is_empty()) else { return Default::default() };
     if story.by_place.is_empty() {

@@ -55,10 +55,10 @@ fn more_calls_of_the_same_are_counted() {
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
     let extra: u64 = unexpected(&attribution).iter().map(|part| part.1).sum();
     assert_eq!(extra, 6 * 5_000, "{:?}", unexpected(&attribution));
-    let told: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
-    assert!(told.contains(&"rehash() called 9 times by work(); typical 3".to_owned()), "{told:?}");
-    assert!(told.contains(&"copy() called 9 times by rehash(); typical 3".to_owned()), "{told:?}");
-    assert!(told.contains(&"work() ran 9 times; typical up to 3".to_owned()), "{told:?}");
+    let reported: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
+    assert!(reported.contains(&"rehash() called 9 times by work(); typical 3".to_owned()), "{reported:?}");
+    assert!(reported.contains(&"copy() called 9 times by rehash(); typical 3".to_owned()), "{reported:?}");
+    assert!(reported.contains(&"work() ran 9 times; typical up to 3".to_owned()), "{reported:?}");
 }
 
 /// Of the calls of a function that calls itself, `work` makes one.
@@ -79,9 +79,9 @@ fn calls_of_itself_are_not_the_callers() {
     let world = world(&table, script.items.clone(), 500_000);
     let (baseline, outlier) = (world.examine(0..quiet), world.examine(100_000..107_000));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
-    let told: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
+    let reported: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
     let expected = "rehash() called 3 times below work(), ";
-    assert!(told.iter().any(|told| told.starts_with(expected)), "{told:?}");
+    assert!(reported.iter().any(|reported| reported.starts_with(expected)), "{reported:?}");
 }
 
 /// One call more than typical, of few instructions, whose time passes in a single `rep stosb`: it is work, not the same code slower.
@@ -152,12 +152,12 @@ fn a_loop_to_the_first_instruction_is_no_call() {
     let world = world(&table, script.items.clone(), 50_000);
     let (baseline, outlier) = (world.examine(0..1_300), world.examine(10_000..19_300));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
-    let told = unexpected(&attribution);
+    let reported = unexpected(&attribution);
     assert!(
-        told.iter().all(|part| part.2 == "copy(), called by work(), ran 90 times; typical up to 10"),
-        "{told:?}"
+        reported.iter().all(|part| part.2 == "copy(), called by work(), ran 90 times; typical up to 10"),
+        "{reported:?}"
     );
-    assert_eq!(told.iter().map(|part| part.1).sum::<u64>(), 8_000, "{told:?}");
+    assert_eq!(reported.iter().map(|part| part.1).sum::<u64>(), 8_000, "{reported:?}");
 }
 
 /// The same work, called from another function: not extra.
@@ -197,12 +197,12 @@ fn what_a_new_call_spends_in_the_kernel_is_noted() {
     let world = world(&table, script.items.clone(), 50_000);
     let (baseline, outlier) = (world.examine(0..1_000), world.examine(10_000..18_100));
     let attribution = attribute(&outlier, &[&baseline], &table).expect("a partition");
-    let told: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
+    let reported: Vec<String> = unexpected(&attribution).into_iter().map(|part| part.2).collect();
     assert!(
-        told.contains(
+        reported.contains(
             &"rehash() called 1 time by work(), 2.0 us, and 4.0 us in the kernel; typical 0".to_owned()
         ),
-        "{told:?}"
+        "{reported:?}"
     );
 }
 

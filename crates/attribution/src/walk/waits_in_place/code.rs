@@ -39,8 +39,16 @@ pub(super) fn instructions_of(
     at: Tsc,
     functions: &dyn Functions,
 ) -> Vec<Instruction> {
-    let Some((code, ..)) = piece_of((ip, end_ip), pid, at, functions) else { return Vec::new() };
-    let mut decoder = Decoder::with_ip(64, &code, ip, DecoderOptions::NONE);
-    let next = || (decoder.can_decode() && decoder.ip() <= end_ip).then(|| decoder.decode());
-    std::iter::from_fn(next).collect()
+    piece_of((ip, end_ip), pid, at, functions).map_or_else(Vec::new, |piece| decoded(&piece).collect())
+}
+
+/// The instructions of a piece; where its code is not known an invalid one is the last.
+pub(super) fn decoded((code, ip, end_ip): &Piece) -> impl Iterator<Item = Instruction> {
+    let mut decoder = Decoder::with_ip(64, code, *ip, DecoderOptions::NONE);
+    let mut is_over = false;
+    std::iter::from_fn(move || {
+        let instruction = (!is_over && decoder.ip() <= *end_ip).then(|| decoder.decode())?;
+        is_over = instruction.is_invalid();
+        Some(instruction)
+    })
 }

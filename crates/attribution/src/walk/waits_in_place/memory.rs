@@ -40,13 +40,15 @@ impl State {
         self.word((Register::None, Some(base), offset))
     }
 
-    /// The registers by whose first values it copied into memory, and `others`, as bits: each must point to the stack, unless it works. None if it
-    /// does so anyway: it read there what it had not written, or goes through that memory.
-    pub(super) fn by_registers(&self, others: u16) -> Option<u16> {
-        let registers = self.copied | others;
-        let stays = |base: usize| self.values[base].exact == Some((base, 0));
-        let moves = (0..VECTORS).any(|base| registers & (1 << base) != 0 && !stays(base));
-        (registers & self.looked == 0 && !moves).then_some(registers)
+    /// The registers that lead to `words`, which it wrote, as bits: each must point to the stack, unless it works. None if it does so anyway: it
+    /// read there what it had not written, or goes through that memory.
+    pub(super) fn by_registers(&self, words: Cells) -> Option<u16> {
+        let written = (WORDS..CELLS).filter(|cell| words & (1 << cell) != 0);
+        let bases = written.filter_map(|cell| self.base_of(cell));
+        bases
+            .map(|base| self.stays(base).then_some(1 << base))
+            .try_fold(0, |registers, base| Some(registers | base?))
+            .filter(|registers| registers & self.looked == 0)
     }
 
     /// A store that computes nothing.
@@ -60,9 +62,8 @@ impl State {
             Some(cell) if value.loaded == 1 << cell && value.cells & !place.address == 0 => self.grows = true,
             Some(cell) if value.number.is_some() => {
                 self.noted |= 1 << cell;
-                if let Some(base) = self.base_of(cell) {
+                if self.base_of(cell).is_some() {
                     self.numbers |= 1 << cell;
-                    self.small |= base;
                 }
             }
             Some(cell) if is_own(value, cell, place.address) => self.noted |= 1 << cell,
@@ -78,7 +79,7 @@ impl State {
         if value.cells & self.words_of_stack() != 0 {
             return Err(Works);
         }
-        self.copied |= self.base_of(cell).ok_or(Works)?;
+        self.base_of(cell).ok_or(Works)?;
         self.written |= 1 << cell;
         self.values[cell] = value;
         Ok(())
@@ -94,7 +95,7 @@ impl State {
         self.use_address(place);
         match place.cell {
             Some(cell) if place.stack || self.written & (1 << cell) != 0 => return self.values[cell],
-            Some(cell) => self.looked |= self.base_of(cell).unwrap_or_default(),
+            Some(cell) => self.looked |= self.base_of(cell).map_or(0, |base| 1 << base),
             None => self.looked |= general(place.address),
         }
         self.look();
@@ -115,11 +116,10 @@ impl State {
         words.fold(0, |mask, (_, cell)| mask | 1 << cell)
     }
 
-    /// The general register, as a bit, whose first value the address of the word `cell` begins with.
-    pub(super) fn base_of(&self, cell: usize) -> Option<u16> {
+    /// The general register with whose first value the address of the word `cell` begins.
+    pub(super) fn base_of(&self, cell: usize) -> Option<usize> {
         let (segment, base, _) = self.words.get(cell.checked_sub(WORDS)?)?;
-        let base = base.filter(|&base| base < VECTORS && *segment == Register::None)?;
-        Some(1 << base)
+        base.filter(|&base| base < VECTORS && *segment == Register::None)
     }
 
     /// The memory operand of `instruction`.

@@ -54,15 +54,12 @@ pub(super) struct State {
     pub(super) grows: bool,
     /// Words of memory that become a number, or what is computed of themselves and of other such words.
     pub(super) noted: Cells,
-    /// Registers by whose first values it copied into memory, as bits.
-    pub(super) copied: u16,
-    /// The words that it copied there.
+    /// Words to which registers lead, and that it copied something to.
     pub(super) written: Cells,
     /// Registers by whose first values it read what it had not written, as bits.
     pub(super) looked: u16,
-    /// Words to which registers lead that it set to numbers, and by which registers' first values, as bits.
+    /// Words to which registers lead, and that it set to numbers.
     pub(super) numbers: Cells,
-    pub(super) small: u16,
     /// What the branches that depend on what it saw are made of besides.
     decisions: Vec<Cells>,
     /// Registers that an exchange put into memory as they were at first, and what it found there.
@@ -86,11 +83,9 @@ impl Default for State {
             returned: Vec::new(),
             grows: false,
             noted: 0,
-            copied: 0,
             written: 0,
             looked: 0,
             numbers: 0,
-            small: 0,
             decisions: Vec::new(),
             put: Vec::new(),
             computes: false,
@@ -104,7 +99,7 @@ impl State {
     /// but counters. `settled`: what it ends with as a number it began with.
     pub(super) fn waits(&self, settled: bool) -> Option<Waits> {
         let pauses = self.pauses != Pauses::Never;
-        let into_stack = self.by_registers(if pauses { 0 } else { self.small })?;
+        let into_stack = self.by_registers(self.written | if pauses { 0 } else { self.numbers })?;
         let waits = self.comes_back()
             && (self.noted == 0 || !self.goes_through_data())
             && if pauses { !self.writes_a_lot() } else { self.only_looks(settled) && self.decides() };
@@ -115,14 +110,15 @@ impl State {
             Pauses::Briefly => Waiting::Delays,
             Pauses::Dozes => Waiting::Dozes,
         };
-        let stays = |register: &usize| self.values[*register].exact == Some((*register, 0));
-        let keeps = (0..VECTORS).filter(stays).fold(0, |mask: u16, register| mask | 1 << register);
+        let keeps = (0..VECTORS)
+            .filter(|&register| self.stays(register))
+            .fold(0, |mask: u16, register| mask | 1 << register);
         waits.then_some(Waits { how, into_stack, keeps })
     }
 
     /// Whether it wrote words down, or copied them to where a register points.
     pub(super) fn writes(&self) -> bool {
-        self.noted != 0 || self.copied != 0
+        self.noted != 0 || self.written != 0
     }
 
     /// Whether a round of a loop only passes time.
@@ -143,10 +139,14 @@ impl State {
         waits() || looks() || (self.comes_back() && is_delay())
     }
 
+    /// Whether a cell ends as it began.
+    pub(super) fn stays(&self, cell: usize) -> bool {
+        self.values[cell].exact == Some((cell, 0))
+    }
+
     /// Whether what words of memory lie at moves from one iteration to the next.
     fn goes_through_data(&self) -> bool {
-        let moves =
-            |&(_, base, _): &Word| base.is_some_and(|base| self.values[base].exact != Some((base, 0)));
+        let moves = |&(_, base, _): &Word| base.is_some_and(|base| !self.stays(base));
         self.words.iter().any(moves)
     }
 
@@ -157,20 +157,18 @@ impl State {
     /// Whether the next iteration uses the same stack and returns to where this one did. A frame pointer that moves is none: the loop goes
     /// through data by it.
     fn comes_back(&self) -> bool {
-        let stays = |cell: usize| self.values[cell].exact == Some((cell, 0));
         let leads_elsewhere =
             |&(word, to): &(usize, u64)| self.values[word].number.is_some_and(|number| number != to);
-        stays(STACK_POINTER)
-            && (stays(FRAME_POINTER) || !self.words.iter().any(|word| word.1 == Some(FRAME_POINTER)))
+        self.stays(STACK_POINTER)
+            && (self.stays(FRAME_POINTER) || !self.words.iter().any(|word| word.1 == Some(FRAME_POINTER)))
             && !self.returned.iter().any(leads_elsewhere)
     }
 
     /// Whether it looked, and kept nothing of it.
     fn only_looks(&self, settled: bool) -> bool {
-        let stays = |cell: usize| self.values[cell].exact == Some((cell, 0));
         let begins_so =
-            |value: &Value| value.number.is_some() || value.exact.is_some_and(|(other, _)| stays(other));
-        let is_kept = |cell: usize| stays(cell) || (settled && begins_so(&self.values[cell]));
+            |value: &Value| value.number.is_some() || value.exact.is_some_and(|(other, _)| self.stays(other));
+        let is_kept = |cell: usize| self.stays(cell) || (settled && begins_so(&self.values[cell]));
         let carried: Vec<usize> = (0..CELLS)
             .filter(|cell| self.used & (1 << cell) != 0 && *cell != FLAGS)
             .filter(|&cell| !is_kept(cell))
@@ -204,12 +202,7 @@ impl State {
 
     /// Whether it counts up what an array holds, or a lot.
     fn counts_through_data(&self) -> bool {
-        let moves = |cell: usize| {
-            self.base_of(cell).is_some_and(|base| {
-                let base = base.trailing_zeros() as usize;
-                self.values[base].exact != Some((base, 0))
-            })
-        };
+        let moves = |cell: usize| self.base_of(cell).is_some_and(|base| !self.stays(base));
         self.counting.count_ones() > MOST_NOTED
             || (WORDS..CELLS).any(|cell| self.counting & (1 << cell) != 0 && moves(cell))
     }
@@ -316,12 +309,11 @@ impl State {
     /// An attempt to take a lock. One after which the loop goes on has failed: the register holds what was found.
     fn exchange(&mut self, instruction: &Instruction) -> Result<(), Works> {
         let place = self.place(instruction)?;
-        let address = place.address;
         self.use_address(&place);
         self.look();
         let compares = instruction.mnemonic() == Mnemonic::Cmpxchg;
         let put = self.read(instruction.op1_register())?;
-        let found_there = Value::outside(address);
+        let found_there = Value::outside(place.address);
         // Who puts down what it made of what it saw has got on.
         if !compares && put.outside && put != found_there {
             return Err(Works);
@@ -331,9 +323,9 @@ impl State {
         }
         let found = if compares { Register::RAX } else { instruction.op1_register() };
         if compares {
-            self.values[FLAGS] = Value::outside(address);
+            self.values[FLAGS] = found_there;
         }
-        self.write(found, Value::outside(address))
+        self.write(found, found_there)
     }
 
     /// Loads and stores; a move between registers keeps the value.

@@ -1,6 +1,7 @@
 //! Where a loop was entered, by blocks made by hand.
 
 use super::*;
+use crate::testing::code::Code;
 
 /// By last instruction and time, in turn.
 fn ran(blocks: &[(u64, u64)]) -> Vec<Ran> {
@@ -34,33 +35,16 @@ fn the_last_blocks_are_kept() {
     assert!(before.up_to(Tsc(blocks)).is_empty());
 }
 
-/// `lea -8(%rsp),%r8; nop` at 0x10, `mov (%rbx),%r8; nop` at 0x20, `nop` at 0x30: each is a block.
-struct Code;
-
-impl Functions for Code {
-    fn function_at(&self, _: Pid, _: u64, _: Tsc) -> Option<crate::inputs::functions::Function> {
-        None
-    }
-
-    fn code_at(&self, _: Pid, address: u64, _: Tsc, into: &mut [u8]) -> usize {
-        let code: &[u8] = match address {
-            0x10 => &[0x4c, 0x8d, 0x44, 0x24, 0xf8, 0x90],
-            0x20 => &[0x4c, 0x8b, 0x03, 0x90],
-            _ => &[0x90],
-        };
-        into[..code.len()].copy_from_slice(code);
-        code.len()
-    }
-}
-
-const ONTO_STACK: (u64, u64) = (0x10, 0x15);
-const ELSEWHERE: (u64, u64) = (0x20, 0x23);
-const HEAD: (u64, u64) = (0x30, 0x30);
+/// `lea -8(%rsp),%r8; nop`, `mov (%rbx),%r8; nop` and `nop`.
+const CODE: Code<'_> = Code(&[&[0x4c, 0x8d, 0x44, 0x24, 0xf8, 0x90], &[0x4c, 0x8b, 0x03, 0x90], &[0x90]]);
+const ONTO_STACK: (u64, u64) = (0, 5);
+const ELSEWHERE: (u64, u64) = (0x10, 0x13);
+const HEAD: (u64, u64) = (0x20, 0x20);
 
 #[test]
 fn registers_point_to_the_stack_for_as_long_as_no_iteration_changes_them() {
     let r8 = 1 << 8;
-    let asks = |before: &mut Before| before.point_to_stack(r8, Pid(1), Tsc(0), &Code);
+    let asks = |before: &mut Before| before.point_to_stack(r8, Pid(1), Tsc(0), &CODE);
     let ran = |before: &mut Before, blocks: &[(u64, u64)]| {
         for &(ip, end_ip) in blocks {
             before.keep(Ran { ip, end_ip, ..Ran::default() });

@@ -3,23 +3,7 @@
 use model::{Pid, Tsc};
 
 use super::point_to_stack;
-use crate::inputs::functions::{Function, Functions};
-
-/// Code of one block each, 16 bytes apart.
-struct Code<'a>(&'a [&'a [u8]]);
-
-impl Functions for Code<'_> {
-    fn function_at(&self, _: Pid, _: u64, _: Tsc) -> Option<Function> {
-        None
-    }
-
-    fn code_at(&self, _: Pid, address: u64, _: Tsc, into: &mut [u8]) -> usize {
-        let block = usize::try_from(address / 16).expect("few blocks");
-        let code = self.0[block];
-        into[..code.len()].copy_from_slice(code);
-        code.len()
-    }
-}
+use crate::testing::code::Code;
 
 /// Whether the first register of `registers` does after `blocks` of one or two instructions, of which the last begins at the offset.
 fn after(registers: u16, blocks: &[(&[u8], u64)]) -> bool {
