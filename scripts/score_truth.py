@@ -15,10 +15,11 @@ TICKS_PER_NS = 2.5
 
 @dataclass
 class Share:
-    """A cause's time inside an interval; `uncertainty` is the truth's own."""
+    """A cause's time inside an interval; `uncertainty` is the truth's own. `unusual`: of code without a plan, what no quiet interval runs."""
     cause: str
     ns: float
     uncertainty: float = 0
+    unusual: float = 0
 
 
 @dataclass
@@ -118,7 +119,7 @@ def grouped(shares, variant):
     for share in shares:
         cause = group(share.cause, variant)
         known = sums.get(cause, Share(cause, 0))
-        sums[cause] = Share(cause, known.ns + share.ns, known.uncertainty + share.uncertainty)
+        sums[cause] = Share(cause, known.ns + share.ns, known.uncertainty + share.uncertainty, known.unusual + share.unusual)
     return list(sums.values())
 
 
@@ -185,7 +186,7 @@ def planted_causes(entry):
     def is_known(cause):
         return "role" in cause or cause["cause"] in LOGGED
     planted = any(cause["cause"].startswith("user.") and is_known(cause) for cause in entry["causes"])
-    shares, user = [], Share(WITHOUT_PLAN if planted else "user", 0)
+    shares, user = [], Share(WITHOUT_PLAN if planted else "user", 0, unusual=entry.get("unusual_ns") or 0)
     for cause in entry["causes"]:
         share = Share(cause["cause"], cause["ns"], cause["uncertainty_ns"])
         if cause["cause"].startswith("user.") and not is_known(cause):

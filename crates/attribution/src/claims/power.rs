@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use model::{Cause, Certainty, Cpu, Evidence, OffCpu, Pid, Ticks, Tsc, TscRange};
 use perfdata::LeaveReason;
-use pt::{EventKind, FlowItem, FlowSink};
+use pt::{Block, BlockEnd, EventKind, FlowItem, FlowSink};
 
 use crate::claims::claim::Claim;
 use crate::claims::precedence::Rank;
@@ -54,6 +54,8 @@ pub(crate) fn add_exits(
             claims.retain(|other| !of_records(other));
             claim.evidence.push(wakeup.evidence);
             claims.push(claim);
+        } else if waking.hlt == Hlt::Before {
+            claims.retain(|other| !of_records(other));
         } else if let Some(first) = waking.first() {
             claims.iter_mut().filter(|claim| of_records(claim)).for_each(|claim| first.end(claim, cpu));
         } else {
@@ -83,12 +85,24 @@ struct Waking<'a> {
     longest: Option<First>,
     /// An interrupt arrived: it ended the idle state, unless something else had before.
     interrupted: bool,
-    /// What ran first after HLT: that interrupt.
-    halted: Option<First>,
+    hlt: Hlt,
+    /// The block before returned from an interrupt.
+    returning: bool,
+}
+
+/// When HLT ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hlt {
+    /// Not known.
+    Unseen,
+    /// After the wake-up: an interrupt is what ran first.
+    Then(First),
+    /// Before it: an interrupt went back to what follows HLT.
+    Before,
 }
 
 /// The first instruction of a CPU that was idle.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct First {
     /// Since when nothing had run.
     since: Tsc,
@@ -133,15 +147,10 @@ impl FlowSink for Waking<'_> {
                 if let EventKind::AsyncBranch { from, .. } = event.kind
                     && event.time.likely > self.asleep_at
                 {
-                    let ran = self.ran(event.time.likely, event.aux_offset);
-                    self.interrupted = true;
-                    self.halted = self.halts_before(from, ran.at).then_some(ran);
-                    return ControlFlow::Break(());
+                    return self.interrupt(from, event.time.likely, event.aux_offset);
                 }
             }
-            FlowItem::Block(block) if block.time.likely > self.asleep_at => {
-                self.ran(block.time.likely, block.aux_offset);
-            }
+            FlowItem::Block(block) if block.time.likely > self.asleep_at => return self.block(block),
             _ => {}
         }
         ControlFlow::Continue(())
@@ -162,8 +171,39 @@ impl<'a> Waking<'a> {
             first: None,
             longest: None,
             interrupted: false,
-            halted: None,
+            hlt: Hlt::Unseen,
+            returning: false,
         }
+    }
+
+    /// An interrupt hits what is at `from`. One that hits other code than HLT may be nested in the one that ended HLT.
+    fn interrupt(&mut self, from: u64, at: Tsc, aux_offset: u64) -> ControlFlow<()> {
+        let is_first = !self.interrupted;
+        let halts = self.halts_before(from, at);
+        if is_first || halts {
+            let ran = self.ran(at, aux_offset);
+            if halts {
+                self.hlt = Hlt::Then(ran);
+                return ControlFlow::Break(());
+            }
+        }
+        self.interrupted = true;
+        self.returning = false;
+        ControlFlow::Continue(())
+    }
+
+    fn block(&mut self, block: &Block) -> ControlFlow<()> {
+        if self.returning && self.halts_before(block.ip, block.time.likely) {
+            self.hlt = Hlt::Before;
+            return ControlFlow::Break(());
+        }
+        self.returning = block.end == BlockEnd::FarReturn;
+        if self.interrupted {
+            self.now = block.time.likely;
+        } else {
+            self.ran(block.time.likely, block.aux_offset);
+        }
+        ControlFlow::Continue(())
     }
 
     fn ran(&mut self, at: Tsc, aux_offset: u64) -> First {
@@ -185,8 +225,11 @@ impl<'a> Waking<'a> {
     /// wake-up, continued until HLT. Where no instruction shows this, it halted at its longest stretch without an
     /// instruction before an interrupt arrived.
     fn first(&self) -> Option<First> {
-        let on_its_way = if self.runs_on || self.interrupted { self.longest } else { self.first };
-        self.halted.or(on_its_way)
+        match self.hlt {
+            Hlt::Then(interrupt) => Some(interrupt),
+            _ if self.runs_on || self.interrupted => self.longest,
+            _ => self.first,
+        }
     }
 
     /// From the wake-up to the first instruction, if the CPU left an idle state within `queue`.

@@ -127,6 +127,30 @@ fn hlt_says_where_a_cpu_halts() {
     );
 }
 
+/// When it is woken at 400 the CPU is in an interrupt that ended HLT before that, by its records idle. Another one, which brings the wake-up,
+/// hits that one, and it goes back to what follows HLT at 800.
+#[test]
+fn a_cpu_in_an_interrupt_that_ended_hlt_left_no_idle_state() {
+    let table =
+        Table::new(&["do_idle", "__schedule", "handle_softirqs"], &["work"]).with_code("do_idle", &[0xf4]);
+    let mut script = Script::new(&table);
+    script
+        .block(0, "work", 0, BlockEnd::Jump)
+        .interrupt_of(350, "do_idle", 0x01, "handle_softirqs")
+        .block(360, "handle_softirqs", 0, BlockEnd::Jump)
+        .block(520, "handle_softirqs", 0x10, BlockEnd::Jump)
+        .interrupt_of(600, "handle_softirqs", 0x20, "__schedule")
+        .block(605, "__schedule", 0x20, BlockEnd::FarReturn)
+        .block(700, "handle_softirqs", 0x20, BlockEnd::FarReturn)
+        .block(800, "do_idle", 0x01, BlockEnd::Jump)
+        .block(1000, "__schedule", 0x40, BlockEnd::FarReturn)
+        .block(1100, "work", 0x20, BlockEnd::Jump);
+    assert_eq!(
+        causes(&world(&table, &script, true)),
+        expected(&[("offcpu.other", 300), ("offcpu.runnable", 600)])
+    );
+}
+
 #[test]
 fn a_state_of_zero_is_none() {
     let table = table();
