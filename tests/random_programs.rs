@@ -1,6 +1,9 @@
 //! Random programs, whose execution is known by construction, through both engines: each instruction and event in order.
 //!
-//! The native engine is exact in all. libipt's is but for the classes of `docs/engines.md` that are counted here.
+//! The native engine is exact in all. libipt's is but for the classes of `docs/engines.md` that are counted here. The calls of a function are found
+//! alike by all blocks and by those around them.
+
+mod calls;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -213,20 +216,17 @@ struct Trial<'p> {
 impl Trial<'_> {
     /// What an engine says of the trace, which comes in so many pieces, is what happened.
     fn check(&self, kind: EngineKind, pieces: usize) -> Result<(), String> {
-        let chunk = self.program.trace.len().div_ceil(pieces).max(1);
-        let pieces = self.program.trace.chunks(chunk).enumerate().map(|(number, bytes)| {
-            let at = (number * chunk) as u64;
-            Piece { bytes, aux_offset: at, file_offset: FileOffset(at) }
-        });
-        let (stream, _) = PtStream::new(None, None, pieces, false);
-        let window = Window { stream: &stream, range: ALL, occupants: &[] };
+        with_window(self.program, pieces, |window| self.check_window(kind, window))
+    }
+
+    fn check_window(&self, kind: EngineKind, window: &Window<'_>) -> Result<(), String> {
         let mut engine = Decoder::new(kind, config(self.program), Limits::default());
-        let flow = decode_window(&mut engine, &window, &self.memory).expect("memory");
+        let flow = decode_window(&mut engine, window, &self.memory).expect("memory");
         compare(self.program, &found(&flow, self.program, &self.memory, kind)?)?;
         // The same engine, which knows the code now, for the sum alone; and again, as it learns what whole packets do.
         for turn in 0..3 {
             let mut sum = Sum::default();
-            engine.decode(&window, &self.memory, &mut sum).expect("memory");
+            engine.decode(window, &self.memory, &mut sum).expect("memory");
             if sum.instructions != self.instructions {
                 return Err(format!("a sum of {} instructions, turn {turn}", sum.instructions));
             }
@@ -238,19 +238,34 @@ impl Trial<'_> {
     }
 }
 
-/// What the native and libipt's engine made of the program of `seed`, and how many instructions it has.
-fn check(seed: u64, program: &Program, folder: &Path) -> ([Result<(), String>; 2], u64) {
+/// Does `work` with all of the trace, which comes in so many pieces.
+fn with_window<T>(program: &Program, pieces: usize, work: impl FnOnce(&Window<'_>) -> T) -> T {
+    let chunk = program.trace.len().div_ceil(pieces).max(1);
+    let pieces = program.trace.chunks(chunk).enumerate().map(|(number, bytes)| {
+        let at = (number * chunk) as u64;
+        Piece { bytes, aux_offset: at, file_offset: FileOffset(at) }
+    });
+    let (stream, _) = PtStream::new(None, None, pieces, false);
+    work(&Window { stream: &stream, range: ALL, occupants: &[] })
+}
+
+/// The program of `seed` with its code, as far as that is in files in one in `folder`.
+fn trial<'p>(seed: u64, program: &'p Program, folder: &Path) -> Trial<'p> {
     let file = Arc::new(folder.join(seed.to_string()));
     let bytes: Vec<u8> = program.code.iter().flat_map(|code| code.bytes.iter().copied()).collect();
     fs::write(&*file, bytes).expect("a file");
     let sections = sections(seed, program, &file).into();
     let memory = Memory { code: &program.code, epoch: CodeEpoch { id: 1, until: Tsc(u64::MAX), sections } };
     let ran = program.happened.iter().filter(|(_, what)| matches!(what, Happened::Ran(_)));
-    let trial = Trial { program, memory, instructions: ran.count() as u64 };
+    Trial { program, memory, instructions: ran.count() as u64 }
+}
+
+/// What the native and libipt's engine made of the program of `seed`, and how many instructions it has.
+fn check(seed: u64, program: &Program, folder: &Path) -> ([Result<(), String>; 2], u64) {
+    let trial = trial(seed, program, folder);
     let pieces = usize::try_from(2 + seed % 50).expect("few");
     let native = trial.check(EngineKind::Native, 1).and_then(|()| trial.check(EngineKind::Native, pieces));
     let libipt = trial.check(EngineKind::Libipt, 1);
-    fs::remove_file(&*file).expect("a file");
     ([native, libipt], trial.instructions)
 }
 

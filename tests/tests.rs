@@ -10,6 +10,7 @@
 //! * `examples`: what the help shows runs as it stands.
 //! * `expect`: figures against limits, for continuous integration.
 //! * `fleet`: tables of captures against their reports, read by `DuckDB`.
+//! * `function_calls`: the calls of a function by both engines, of which one gives all blocks.
 //! * `generated`: help, completions, man pages, the header of marks, the progress bar.
 //! * `guests`: recordings without Intel PT of a guest, against what its program injected.
 //! * `hostile`: names from strangers in a capture, through every format.
@@ -73,6 +74,7 @@ mod event_pairs;
 mod examples;
 mod expect;
 mod fleet;
+mod function_calls;
 mod generated;
 mod guests;
 mod headlines;

@@ -42,7 +42,7 @@ fuzz_target!(|input: (Vec<Step>, u16)| {
         stretches.extend(calls.finish());
     }
     let found = join_calls(stretches);
-    let entered = steps.iter().filter(|step| step.0 < 0x80).count() as u64;
+    let entered = steps.iter().filter(|step| step.0 < 0x80 || (0xe8..0xf0).contains(&step.0)).count() as u64;
     assert!(found.calls.len() as u64 + found.unfinished <= entered);
     assert!(found.calls.iter().all(|call| call.range.start <= call.range.stop));
     assert!(found.calls.windows(2).all(|two| two[0].range.start <= two[1].range.start));
@@ -71,7 +71,10 @@ fn item((what, who, place, _): Step, now: u64) -> FlowItem {
         0xa0..0xb8 => event(EventKind::Disabled { ip: (what & 1 == 0).then_some(ip), from: None }),
         0xb8..0xd0 => event(EventKind::Enabled { ip, resumed: what & 1 == 0 }),
         0xd0..0xe0 => event(EventKind::Overflow { ip: (what & 1 == 0).then_some(ip) }),
-        0xe0.. => FlowItem::Gap(Gap {
+        0xe0..0xe8 => event(EventKind::WatchedCall { returns_to: ip }),
+        0xe8..0xf0 => event(EventKind::WatchedEntry { ip }),
+        0xf0..0xf8 => event(EventKind::WatchedReturn { to: ip }),
+        0xf8.. => FlowItem::Gap(Gap {
             reason: GapReason::BadPacket,
             thread,
             time,

@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use model::{CodeBytes, CodeEpoch, CodeSection, FileOffset, Pid, ThreadId, Tsc, TscRange};
 use pt::{
     CpuModel, Decoder, Engine as _, EngineKind, EventKind, FlowItem, FlowSink, Gap, Grain, Limits, Occupant,
-    Packet, Piece, PtConfig, PtStream, Window, instructions,
+    Packet, Piece, PtConfig, PtStream, WatchedCalls, Window, instructions,
 };
 
 /// Mapped at 0x1000 and, as the kernel, at its last addresses but 4096.
@@ -117,6 +117,29 @@ impl FlowSink for Check<'_> {
         };
         assert!(time.not_before <= time.likely && time.likely <= time.not_after, "{item:x?}");
         ControlFlow::Continue(())
+    }
+}
+
+/// Takes watched calls, and keeps what was learnt of them.
+struct Calls(WatchedCalls);
+
+impl FlowSink for Calls {
+    fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
+        let time = item.time();
+        assert!(time.not_before <= time.likely && time.likely <= time.not_after, "{item:x?}");
+        ControlFlow::Continue(())
+    }
+
+    fn grain(&self) -> Grain {
+        Grain::Calls
+    }
+
+    fn watched(&self) -> WatchedCalls {
+        self.0.clone()
+    }
+
+    fn learnt(&mut self, learnt: &WatchedCalls) {
+        self.0.learn_from(learnt);
     }
 }
 
@@ -241,6 +264,14 @@ fuzz_target!(|input: (Vec<u8>, u16, bool, u8)| {
     let totals = [Grain::Blocks, Grain::Sums].map(|grain| Totals::of(&mut decoder, &window, grain));
     if let [Some(blocks), Some(sums)] = &totals {
         assert_eq!(blocks, sums);
+    }
+    // Every address at which something returned or was called before is one.
+    let mut calls = Calls(WatchedCalls::of(native.0.iter().filter_map(|said| match said {
+        Said::Instruction(ip) => Some(*ip),
+        Said::Event(_) => None,
+    }).step_by(7).take(3)));
+    for _ in 0..2 {
+        decoder.decode(&window, image(), &mut calls).expect("memory");
     }
     let is_broadwell = config.cpu.is_some_and(|cpu| cpu.model == 61);
     if !is_broadwell || stream.packets().any(|found| is_seen_differently(found.packet)) {

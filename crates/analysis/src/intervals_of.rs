@@ -12,6 +12,7 @@ mod scan;
 mod source;
 mod unmatched;
 mod wanted_cpus;
+mod watched_calls;
 
 pub(crate) use beside::source_beside;
 pub(crate) use clock_of_records::relate;

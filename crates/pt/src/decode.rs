@@ -12,11 +12,12 @@ use crate::config::{Limits, PtConfig};
 use crate::emit::Emitter;
 use crate::engine::{DecodeStats, Engine, Libipt, Window};
 use crate::error::Error;
-use crate::flow::{FlowSink, GapReason};
+use crate::flow::GapReason;
 use crate::packets::PSB;
 use crate::presence::Presence;
 use crate::recovery::{self, Resume};
 use crate::run::{Border, Run, RunEnd, Trouble};
+use crate::sink::FlowSink;
 use crate::stream::PtStream;
 use crate::sync::SyncPoint;
 use crate::sys::ImageStore;
@@ -68,7 +69,7 @@ impl Libipt {
             stand_ins: Vec::new(),
         };
         walk.window(start, images, &mut self.scratch)?;
-        Ok(walk.emitter.finish())
+        Ok(walk.emitter.finish(None))
     }
 }
 

@@ -5,9 +5,9 @@ use model::CodeBytes;
 use crate::config::{Limits, PtConfig};
 use crate::engine::{DecodeStats, Engine, Libipt, Window};
 use crate::error::Error;
-use crate::flow::FlowSink;
 use crate::native::Native;
 use crate::parallel::Chunk;
+use crate::sink::FlowSink;
 use crate::sync::SyncPoint;
 
 /// Which engine decodes.

@@ -4,12 +4,15 @@
 //! came, times never run backwards, and an item is left out only if it provably lies before the window. The core:bus
 //! ratio that holds where the window begins is passed on first.
 
+mod around;
+
 use model::{ThreadId, Tsc, TscRange};
 
 use crate::engine::DecodeStats;
-use crate::flow::{
-    Block, BlockEnd, EventKind, FlowItem, FlowSink, Gap, GapReason, Grain, PtEvent, TimeBounds,
-};
+use crate::flow::{Block, BlockEnd, EventKind, FlowItem, Gap, GapReason, PtEvent, TimeBounds};
+use crate::sink::{FlowSink, Grain, WatchedCalls};
+use around::Around;
+pub(crate) use around::{Past, PastBlocks};
 
 /// Items that may wait for a time: a trace without times must not pile up.
 const WAITING_ITEMS: usize = 1 << 16;
@@ -48,6 +51,8 @@ pub(crate) struct Emitter<'s> {
     /// With [`Grain::Sums`]: the instructions of `thread` that were not given yet.
     sum: u64,
     grain: Grain,
+    /// With [`Grain::Calls`].
+    around: Around,
     pub(crate) stats: DecodeStats,
 }
 
@@ -69,6 +74,7 @@ impl<'s> Emitter<'s> {
             inside: range.start == now,
             sum: 0,
             grain,
+            around: Around::default(),
             stats,
         }
     }
@@ -120,6 +126,7 @@ impl<'s> Emitter<'s> {
     pub(crate) fn on(&mut self, thread: Option<ThreadId>) {
         if self.thread != thread {
             self.give_sum();
+            self.leave_thread();
             self.line_up();
             self.thread = thread;
         }
@@ -134,6 +141,17 @@ impl<'s> Emitter<'s> {
     #[inline]
     pub(crate) fn wants_blocks(&self) -> bool {
         self.grain == Grain::Blocks
+    }
+
+    /// Whether blocks are wanted around calls alone.
+    #[inline]
+    pub(crate) fn wants_calls(&self) -> bool {
+        self.grain == Grain::Calls
+    }
+
+    /// Of which calls.
+    pub(crate) fn watched(&self) -> WatchedCalls {
+        self.sink.watched()
     }
 
     /// The last time came with a packet whose branch is next but was not reached yet: what is emitted until then began
@@ -159,7 +177,7 @@ impl<'s> Emitter<'s> {
 
     #[inline]
     pub(crate) fn block(&mut self, block: &Block) {
-        if !self.wants_blocks() {
+        if self.grain == Grain::Sums {
             return self.add(u64::from(block.instructions));
         }
         self.stats.instructions += u64::from(block.instructions);
@@ -169,7 +187,7 @@ impl<'s> Emitter<'s> {
     /// A block ran on the thread at hand.
     #[inline]
     pub(crate) fn ran(&mut self, ran: Ran) {
-        if !self.wants_blocks() {
+        if self.grain == Grain::Sums {
             return self.add(u64::from(ran.instructions));
         }
         self.stats.instructions += u64::from(ran.instructions);
@@ -200,14 +218,18 @@ impl<'s> Emitter<'s> {
     /// failed: then nothing is left out, and the gap is where it failed.
     pub(crate) fn gap(&mut self, reason: GapReason, aux_offset: u64, resumed_at: u64) {
         self.stats.gaps += 1;
+        self.part();
         let (time, thread, resumed_at) = (self.open_time(), self.thread, resumed_at.max(aux_offset));
         self.push(FlowItem::Gap(Gap { reason, thread, time, aux_offset, resumed_at }));
     }
 
-    /// Nothing follows: what waits has no later bound.
-    pub(crate) fn finish(mut self) -> DecodeStats {
+    /// Nothing follows: what waits has no later bound. `learnt` is what was learnt of watched calls.
+    pub(crate) fn finish(mut self, learnt: Option<&WatchedCalls>) -> DecodeStats {
         self.give_sum();
         self.flush(Tsc(u64::MAX));
+        if let Some(learnt) = learnt.filter(|_| self.wants_calls()) {
+            self.sink.learnt(learnt);
+        }
         self.stats
     }
 

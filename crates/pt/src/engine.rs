@@ -5,7 +5,8 @@ use model::{CodeBytes, ThreadId, Tsc, TscRange};
 use crate::classes::ClassCache;
 use crate::config::{Limits, PtConfig};
 use crate::error::Error;
-use crate::flow::{Flow, FlowSink};
+use crate::flow::Flow;
+use crate::sink::FlowSink;
 use crate::stream::PtStream;
 use crate::sys::ImageStore;
 

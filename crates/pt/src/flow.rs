@@ -1,6 +1,6 @@
 //! What decoding one window yields: blocks with time bounds, PT events and gaps, in the order of execution.
 //!
-//! A [`FlowSink`] receives them one at a time, so a whole capture streams through without being held; [`Flow`]
+//! A [`FlowSink`](crate::FlowSink) receives them one at a time, so a whole capture streams through without being held; [`Flow`]
 //! is the sink that keeps them.
 
 use model::{ThreadId, Ticks, Tsc};
@@ -51,6 +51,13 @@ pub enum BlockEnd {
     FarJump,
     /// Any other instruction after which the decoder ended the block (`mov cr3`, `ptwrite`, …).
     Other,
+}
+
+impl BlockEnd {
+    /// Whether execution may leave for another privilege level.
+    pub(crate) fn is_far(self) -> bool {
+        matches!(self, BlockEnd::FarCall | BlockEnd::FarReturn | BlockEnd::FarJump)
+    }
 }
 
 /// Instructions executed one after the other in memory: no taken branch inside.
@@ -119,6 +126,23 @@ pub enum EventKind {
         payload: u64,
         /// The instruction, where the trace gives it.
         ip: Option<u64>,
+    },
+    /// Another thread runs from here on. This and the next three only with [`Grain::Calls`](crate::Grain::Calls).
+    WatchedThread,
+    /// A call was made as watched functions are called, of such a function or of another one.
+    WatchedCall {
+        /// Where it returns to.
+        returns_to: u64,
+    },
+    /// A watched function began, by the last call.
+    WatchedEntry {
+        /// Its first instruction.
+        ip: u64,
+    },
+    /// A return led to where watched calls return to.
+    WatchedReturn {
+        /// Where.
+        to: u64,
     },
     /// The core:bus ratio is now `ratio` (CBR): at each change, and repeated at each sync point and where
     /// a window begins.
@@ -298,43 +322,9 @@ impl FlowItem {
     }
 }
 
-/// How fine a sink wants the instructions of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Grain {
-    /// Block by block.
-    #[default]
-    Blocks,
-    /// Only how many they are: an engine may give [`FlowSink::sum`] in place of blocks, which is faster by far.
-    Sums,
-}
-
-/// Receives a flow in the order of execution.
-pub trait FlowSink {
-    /// The next item. Return [`std::ops::ControlFlow::Break`] to end decoding here.
-    fn item(&mut self, item: &FlowItem) -> std::ops::ControlFlow<()>;
-
-    /// How fine it wants the instructions. Requested once, before the first item.
-    fn grain(&self) -> Grain {
-        Grain::Blocks
-    }
-
-    /// So many instructions of `thread` ran, each at a likely time within the range of the window. In no order with the
-    /// items; never with [`Grain::Blocks`].
-    fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
-        let _ = (thread, instructions);
-    }
-}
-
 /// A window's blocks, events and gaps, kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     /// In the order of execution.
     pub items: Vec<FlowItem>,
-}
-
-impl FlowSink for Flow {
-    fn item(&mut self, item: &FlowItem) -> std::ops::ControlFlow<()> {
-        self.items.push(item.clone());
-        std::ops::ControlFlow::Continue(())
-    }
 }

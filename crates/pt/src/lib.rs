@@ -25,6 +25,7 @@ mod parallel;
 mod presence;
 mod recovery;
 mod run;
+mod sink;
 mod span;
 mod stream;
 mod sync;
@@ -34,9 +35,7 @@ pub use config::{CpuModel, Limits, PtConfig};
 pub use decoder::{Decoder, EngineKind};
 pub use engine::{DecodeStats, Engine, Libipt, Occupant, Window, decode_window};
 pub use error::Error;
-pub use flow::{
-    Block, BlockEnd, EventKind, Flow, FlowItem, FlowSink, Gap, GapReason, Grain, PtEvent, TimeBounds,
-};
+pub use flow::{Block, BlockEnd, EventKind, Flow, FlowItem, Gap, GapReason, PtEvent, TimeBounds};
 pub use instructions::instructions;
 pub use native::Native;
 pub use packet_walk::{
@@ -44,7 +43,8 @@ pub use packet_walk::{
     scan_pebs_between, scan_ptwrites, scan_ptwrites_between, scan_targets,
 };
 pub use packets::{Packet, PacketAt, PacketIp, Packets};
-pub use parallel::{Chunk, chunks, decode_chunks, decode_windows};
+pub use parallel::{Chunk, chunks, decode_chunks, decode_each, decode_windows};
+pub use sink::{FlowSink, Grain, WatchedCalls};
 pub use span::StreamSpan;
 pub use stream::{Piece, PtStream};
 pub use sync::{PsbIndex, SyncPoint};

@@ -28,7 +28,7 @@ use model::CodeBytes;
 use crate::config::{Limits, PtConfig};
 use crate::engine::{DecodeStats, Engine, Window};
 use crate::error::Error;
-use crate::flow::FlowSink;
+use crate::sink::FlowSink;
 use crate::sync::SyncPoint;
 use blocks::CodeMap;
 

@@ -9,7 +9,8 @@ use crate::config::{Limits, PtConfig};
 use crate::decoder::{Decoder, EngineKind};
 use crate::engine::{Engine as _, Window};
 use crate::error::Error;
-use crate::flow::{Flow, FlowSink};
+use crate::flow::Flow;
+use crate::sink::FlowSink;
 use crate::sync::SyncPoint;
 
 /// Decodes `windows` on up to `threads` threads, each with an engine of its own. Flows come in the order of the
@@ -49,6 +50,24 @@ pub fn decode_chunks<S: FlowSink + Send>(
     make_sink: impl Fn() -> S + Sync,
 ) -> Result<Vec<S>, Error> {
     let chunks = chunks(window, limits.chunk_bytes, threads);
+    decode_each(kind, config, limits, window, &chunks, image, threads, make_sink)
+}
+
+/// The same of these of its chunks.
+///
+/// # Errors
+/// As [`crate::Engine::decode`]; the first one ends it.
+#[allow(clippy::too_many_arguments, reason = "those of `decode_chunks`, and which chunks")]
+pub fn decode_each<S: FlowSink + Send>(
+    kind: EngineKind,
+    config: &PtConfig,
+    limits: &Limits,
+    window: &Window<'_>,
+    chunks: &[Chunk],
+    image: &dyn CodeBytes,
+    threads: usize,
+    make_sink: impl Fn() -> S + Sync,
+) -> Result<Vec<S>, Error> {
     on_threads(kind, config, limits, chunks.len(), threads, |engine, index| {
         let mut sink = make_sink();
         engine.decode_chunk(window, chunks[index], image, &mut sink)?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use attribution::Decode;
 use model::{Cpu, ThreadId, TscRange};
-use pt::{FlowItem, FlowSink, Grain};
+use pt::{FlowItem, FlowSink, Grain, WatchedCalls};
 
 /// Items between two looks at the watch: some ten microseconds of decoding.
 const STRIDE: u64 = 1024;
@@ -142,6 +142,14 @@ impl FlowSink for Borrowed<'_> {
     fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
         self.0.sum(thread, instructions);
     }
+
+    fn watched(&self) -> WatchedCalls {
+        self.0.watched()
+    }
+
+    fn learnt(&mut self, watched: &WatchedCalls) {
+        self.0.learnt(watched);
+    }
 }
 
 /// A sink that counts what passes, and ends where the watch is stopped.
@@ -190,6 +198,14 @@ impl<S: FlowSink> FlowSink for Counted<'_, S> {
 
     fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
         self.sink.sum(thread, instructions);
+    }
+
+    fn watched(&self) -> WatchedCalls {
+        self.sink.watched()
+    }
+
+    fn learnt(&mut self, watched: &WatchedCalls) {
+        self.sink.learnt(watched);
     }
 }
 

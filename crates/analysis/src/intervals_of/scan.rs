@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, join_calls};
+use intervals::functions::{EntryPoint, FunctionCalls, MarkCache, Stretch, join_calls};
 use intervals::pt_regions::{RegionMark, RegionNames, from_region_marks};
 use intervals::ptwrite::{self, BitField, FlowPtwrites, PtwriteOccurrence, PtwriteSpec, from_ptwrites};
 use intervals::{IntervalSet, SpanContext};
@@ -14,12 +14,12 @@ use pt::{EngineKind, FlowSink, Occupant, PtStream, Window};
 use rayon::prelude::*;
 use symbols::{LowBits, MarkTable};
 
-use super::kept_calls;
+use super::{kept_calls, watched_calls};
 use crate::capture::{Capture, Counted, Watch};
 use crate::error::{Error, Result};
 
 /// All of a trace.
-const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
+pub(super) const ALL: TscRange = TscRange { start: Tsc(0), stop: Tsc(u64::MAX) };
 
 /// How many names are offered in place of one that nothing has.
 const OFFERED: usize = 4;
@@ -116,13 +116,21 @@ pub(crate) fn calls(capture: &Capture<'_>, symbol: &str, watch: &Watch) -> Resul
     if let Some(known) = cache.as_ref().and_then(MarkCache::load) {
         return Ok(known.into_intervals(symbol));
     }
-    let engine = capture.engine();
-    let sinks = decode_all(capture, engine, watch, |stream| FunctionCalls::new(&entries, stream.cpu(), ALL))?;
-    let found = join_calls(sinks.into_iter().flat_map(FunctionCalls::finish));
+    let found = join_calls(stretches(capture, &entries, watch)?);
     if let Some(cache) = cache {
         kept_calls::keep(&cache, &found);
     }
     Ok(found.into_intervals(symbol))
+}
+
+/// What each thread did with the functions that begin at `entries`: by the blocks around their calls, or by all blocks.
+fn stretches(capture: &Capture<'_>, entries: &[EntryPoint], watch: &Watch) -> Result<Vec<Stretch>> {
+    if let Some(found) = watched_calls::stretches(capture, entries, watch)? {
+        return Ok(found);
+    }
+    let engine = capture.engine();
+    let sinks = decode_all(capture, engine, watch, |stream| FunctionCalls::new(entries, stream.cpu(), ALL))?;
+    Ok(sinks.into_iter().flat_map(FunctionCalls::finish).collect())
 }
 
 /// What `walk` finds in each stream, streams in parallel.
@@ -173,6 +181,6 @@ fn expect(streams: &[&PtStream<'_>], watch: &Watch) {
 }
 
 /// What a scan found before it was stopped is no population: an entry's return may lie in the part left out.
-fn ensure_not_stopped(watch: &Watch) -> Result<()> {
+pub(super) fn ensure_not_stopped(watch: &Watch) -> Result<()> {
     if watch.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
 }

@@ -14,7 +14,7 @@ use model::{ThreadId, Tsc, TscRange};
 use super::sink::EntryPoint;
 use super::{Call, FoundCalls};
 
-const MAGIC: &[u8; 8] = b"ttcalls2";
+const MAGIC: &[u8; 8] = b"ttcalls3";
 
 /// How the names of all such files begin.
 pub const NAME: &str = "calls-";

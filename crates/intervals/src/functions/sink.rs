@@ -1,9 +1,10 @@
 //! Follows one CPU's flow and cuts it into stretches: what one thread did there between two switches.
 
 use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::{Cpu, Pid, ThreadId, Tsc, TscRange};
-use pt::{Block, BlockEnd, EventKind, FlowItem, FlowSink, PtEvent};
+use pt::{Block, BlockEnd, EventKind, FlowItem, FlowSink, Grain, PtEvent, WatchedCalls};
 
 use super::stack::Stack;
 
@@ -29,9 +30,14 @@ pub struct Stretch {
 }
 
 /// A [`FlowSink`] that finds entries and returns of functions in one CPU's flow, or in one window of it.
+///
+/// It takes all blocks, or only those around the calls: see [`FunctionCalls::watching`].
 #[derive(Debug)]
 pub struct FunctionCalls<'e> {
     entries: &'e [EntryPoint],
+    watched: Option<&'e Mutex<WatchedCalls>>,
+    /// How many of the addresses at which calls return were watched from the start.
+    returns: usize,
     cpu: Option<Cpu>,
     range: TscRange,
     current: Option<Stretch>,
@@ -43,18 +49,50 @@ impl<'e> FunctionCalls<'e> {
     /// For the flow of `cpu`. `entries` must be in ascending order. Items that begin outside of `range` are not looked
     /// at, so that adjacent windows of one stream, which overlap, find nothing twice.
     pub fn new(entries: &'e [EntryPoint], cpu: Option<Cpu>, range: TscRange) -> FunctionCalls<'e> {
-        FunctionCalls { entries, cpu, range, current: None, done: Vec::new(), in_kernel: false }
+        FunctionCalls {
+            entries,
+            watched: None,
+            returns: usize::MAX,
+            cpu,
+            range,
+            current: None,
+            done: Vec::new(),
+            in_kernel: false,
+        }
+    }
+
+    /// The same, of the blocks around the calls alone. What is learnt of these goes into `watched`, which others may share; what is known from
+    /// the start is taken from there.
+    pub fn watching(
+        entries: &'e [EntryPoint],
+        cpu: Option<Cpu>,
+        range: TscRange,
+        watched: &'e Mutex<WatchedCalls>,
+    ) -> FunctionCalls<'e> {
+        let returns = lock(watched).returns();
+        FunctionCalls { watched: Some(watched), returns, ..FunctionCalls::new(entries, cpu, range) }
+    }
+
+    /// Whether calls may have returned where that was not looked for.
+    pub fn is_incomplete(&self) -> bool {
+        self.watched.is_some_and(|watched| self.returns < lock(watched).returns())
     }
 
     /// What was found, in order of time.
     pub fn finish(mut self) -> Vec<Stretch> {
-        self.done.extend(self.current.take());
+        if let Some(mut stretch) = self.current.take() {
+            stretch.user.end();
+            stretch.kernel.end();
+            self.done.push(stretch);
+        }
         self.done
     }
 
     fn stretch(&mut self, thread: Option<ThreadId>, at: Tsc) -> &mut Stretch {
-        if self.current.as_ref().is_none_or(|current| current.thread != thread) {
-            self.done.extend(self.current.take());
+        if let Some(mut last) = self.current.take_if(|current| current.thread != thread) {
+            last.user.end_far_return(at);
+            last.kernel.end_far_return(at);
+            self.done.push(last);
         }
         let cpu = self.cpu;
         self.current.get_or_insert_with(|| Stretch {
@@ -70,17 +108,22 @@ impl<'e> FunctionCalls<'e> {
     fn block(&mut self, block: &Block) {
         let at = block.time.likely;
         let wanted = self.is_entry(block.ip, block.thread);
-        let left_kernel = std::mem::replace(&mut self.in_kernel, block.kernel) && !block.kernel;
-        let stretch = self.stretch(block.thread, at);
-        if left_kernel {
-            stretch.kernel.leave(at);
-        }
-        let stack = if block.kernel { &mut stretch.kernel } else { &mut stretch.user };
+        let stack = self.stack(block.kernel, block.thread, at);
         stack.begin_block(block.ip, wanted, at);
         stack.end_block(block.end, block.end_ip);
         if block.end == BlockEnd::FarCall && !block.kernel {
-            stretch.kernel.far_entry();
+            self.stretch(block.thread, at).kernel.far_entry(at);
         }
+    }
+
+    /// The calls on the level on which something runs.
+    fn stack(&mut self, kernel: bool, thread: Option<ThreadId>, at: Tsc) -> &mut Stack {
+        let left_kernel = std::mem::replace(&mut self.in_kernel, kernel) && !kernel;
+        let stretch = self.stretch(thread, at);
+        if left_kernel {
+            stretch.kernel.leave(at);
+        }
+        if kernel { &mut stretch.kernel } else { &mut stretch.user }
     }
 
     fn is_entry(&self, ip: u64, thread: Option<ThreadId>) -> bool {
@@ -92,16 +135,45 @@ impl<'e> FunctionCalls<'e> {
 
     fn event(&mut self, event: &PtEvent) {
         let at = event.time.likely;
+        match event.kind {
+            EventKind::WatchedCall { returns_to: ip }
+            | EventKind::WatchedEntry { ip }
+            | EventKind::WatchedReturn { to: ip } => return self.watched_call(event, ip),
+            EventKind::AsyncBranch { from, to } => {
+                let stack = self.stack(is_kernel(from), event.thread, at);
+                if is_kernel(from) == is_kernel(to) {
+                    stack.interrupted(from, at);
+                }
+                if is_kernel(to) {
+                    self.stretch(event.thread, at).kernel.far_entry(at);
+                }
+                return;
+            }
+            _ => {}
+        }
         let in_kernel = self.in_kernel;
         let stretch = self.stretch(event.thread, at);
         let stack = if in_kernel { &mut stretch.kernel } else { &mut stretch.user };
         match event.kind {
-            EventKind::AsyncBranch { to, .. } if is_kernel(to) => stretch.kernel.far_entry(),
             EventKind::Disabled { ip, .. } => stack.disabled(ip, at),
             EventKind::Enabled { resumed: false, ip } if is_kernel(ip) == in_kernel => {
                 stack.enabled_elsewhere();
             }
             EventKind::Overflow { .. } => self.lost(event.thread, at),
+            _ => {}
+        }
+    }
+
+    /// What the engine says of watched calls on the level of `ip`.
+    fn watched_call(&mut self, event: &PtEvent, ip: u64) {
+        let at = event.time.likely;
+        let wanted = self.is_entry(ip, event.thread);
+        let stack = self.stack(is_kernel(ip), event.thread, at);
+        stack.end_far_return(at);
+        match event.kind {
+            EventKind::WatchedCall { returns_to } => stack.called(returns_to),
+            EventKind::WatchedEntry { .. } if wanted => stack.enter(at),
+            EventKind::WatchedReturn { to } => stack.returned(Some(to), at),
             _ => {}
         }
     }
@@ -115,6 +187,20 @@ impl<'e> FunctionCalls<'e> {
 }
 
 impl FlowSink for FunctionCalls<'_> {
+    fn grain(&self) -> Grain {
+        if self.watched.is_some() { Grain::Calls } else { Grain::Blocks }
+    }
+
+    fn watched(&self) -> WatchedCalls {
+        self.watched.map(|watched| lock(watched).clone()).unwrap_or_default()
+    }
+
+    fn learnt(&mut self, learnt: &WatchedCalls) {
+        if let Some(watched) = self.watched {
+            lock(watched).learn_from(learnt);
+        }
+    }
+
     fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         let (FlowItem::Block(Block { time, .. }) | FlowItem::Event(PtEvent { time, .. })) = item else {
             if let FlowItem::Gap(gap) = item {
@@ -134,6 +220,10 @@ impl FlowSink for FunctionCalls<'_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+fn lock(watched: &Mutex<WatchedCalls>) -> MutexGuard<'_, WatchedCalls> {
+    watched.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether an address lies in the kernel's half.

@@ -15,8 +15,9 @@ const DEEPEST: usize = 1 << 14;
 /// The most returns to unknown callers that are remembered per stretch.
 const MOST_RETURNS: usize = 1 << 16;
 
-/// A call instruction has at most this many bytes, so its return address lies that near after it.
-const LONGEST_INSTRUCTION: u64 = 15;
+/// A call instruction has at most this many bytes, three of them prefixes, so its return address lies that near after it. Source: Intel SDM
+/// vol. 2, "Instruction Format", "CALL".
+const LONGEST_CALL: u64 = 10;
 
 /// A wanted function has been entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub(super) struct Entry {
 enum Caller {
     /// By the call instruction at this address.
     Near(u64),
+    /// By the call instruction before this address.
+    Before(u64),
     /// By an interrupt, exception or system call.
     Far,
     /// Tracing began inside.
@@ -73,7 +76,7 @@ pub(super) struct Stack {
     pub(super) unfinished: u64,
     /// How the last block ended and where its last instruction lies; `None` where nothing is known.
     last: Option<(BlockEnd, u64)>,
-    /// The newest frame was pushed by the block before the last one.
+    /// The newest frame was pushed by the block before the last one, or there are only jumps between the two.
     fresh_call: bool,
 }
 
@@ -81,7 +84,11 @@ impl Stack {
     /// A block begins at `ip`; `wanted` where that is an entry of a wanted function.
     pub(super) fn begin_block(&mut self, ip: u64, wanted: bool, at: Tsc) {
         let last = self.last.take();
-        let was_call = matches!(last, Some((BlockEnd::Call, _)));
+        let is_fresh = match last {
+            Some((BlockEnd::Call, _)) => true,
+            Some((BlockEnd::Jump, _)) => self.fresh_call,
+            _ => false,
+        };
         match last {
             Some((BlockEnd::Call, call_ip)) => {
                 self.push(Frame { caller: Caller::Near(call_ip), entry: None });
@@ -90,7 +97,7 @@ impl Stack {
             Some((BlockEnd::FarReturn, _)) => self.far_returned(at),
             _ => {}
         }
-        self.fresh_call = was_call;
+        self.fresh_call = is_fresh;
         if wanted {
             self.enter(at);
         }
@@ -101,17 +108,53 @@ impl Stack {
         self.last = Some((end, ip));
     }
 
-    /// An interrupt, exception or system call leads here from outside.
-    pub(super) fn far_entry(&mut self) {
+    /// A call was made that returns to `address`.
+    pub(super) fn called(&mut self, address: u64) {
+        self.push(Frame { caller: Caller::Before(address), entry: None });
+    }
+
+    /// An interrupt, exception or system call leads here.
+    pub(super) fn far_entry(&mut self, at: Tsc) {
+        self.end_far_return(at);
         self.last = None;
         self.push(Frame { caller: Caller::Far, entry: None });
     }
 
-    /// Another level runs on: nothing on this one is open any more.
-    pub(super) fn leave(&mut self, at: Tsc) {
-        if let Some((BlockEnd::FarReturn, _)) = self.last.take() {
+    /// Execution came to `from` and was interrupted there.
+    pub(super) fn interrupted(&mut self, from: u64, at: Tsc) {
+        match self.last {
+            Some((BlockEnd::Call, ip)) => self.push(Frame { caller: Caller::Near(ip), entry: None }),
+            Some((BlockEnd::Return, _)) => self.returned(Some(from), at),
+            _ => {}
+        }
+        self.end_far_return(at);
+        self.last = None;
+    }
+
+    /// Nothing follows. What the last block ended is over, though not known when.
+    pub(super) fn end(&mut self) {
+        let far = self.frames.iter().rposition(|frame| frame.caller == Caller::Far);
+        if let (Some((BlockEnd::FarReturn, _)), Some(far)) = (self.last, far) {
+            while self.frames.len() > far
+                && let Some(frame) = self.frames.pop_back()
+            {
+                self.drop_frame(frame);
+            }
+        }
+    }
+
+    /// An interrupt, exception or system call that the last block ended has ended.
+    pub(super) fn end_far_return(&mut self, at: Tsc) {
+        if let Some((BlockEnd::FarReturn, _)) = self.last {
+            self.last = None;
             self.far_returned(at);
         }
+    }
+
+    /// Another level runs on: nothing on this one is open any more.
+    pub(super) fn leave(&mut self, at: Tsc) {
+        self.end_far_return(at);
+        self.last = None;
         while let Some(frame) = self.frames.pop_back() {
             self.drop_frame(frame);
         }
@@ -178,7 +221,7 @@ impl Stack {
 
     /// A wanted function begins in the newest frame, called or jumped to (tail call). A function that is already open in
     /// this very frame went back to its first instruction.
-    fn enter(&mut self, start: Tsc) {
+    pub(super) fn enter(&mut self, start: Tsc) {
         if self.frames.is_empty() {
             self.push(Frame { caller: Caller::Unknown, entry: None });
         }
@@ -188,12 +231,15 @@ impl Stack {
     }
 
     /// A near return led to `target`.
-    fn returned(&mut self, target: Option<u64>, at: Tsc) {
+    pub(super) fn returned(&mut self, target: Option<u64>, at: Tsc) {
         let explains = |frame: &Frame| match (frame.caller, target) {
             (Caller::Near(call), Some(target)) => {
-                target.checked_sub(call).is_some_and(|bytes| (1..=LONGEST_INSTRUCTION).contains(&bytes))
+                target.checked_sub(call).is_some_and(|bytes| (1..=LONGEST_CALL).contains(&bytes))
             }
-            (Caller::Near(_) | Caller::Unknown, None) | (Caller::Unknown, Some(_)) => true,
+            (Caller::Before(address), Some(target)) => target == address,
+            (Caller::Near(_) | Caller::Before(_) | Caller::Unknown, None) | (Caller::Unknown, Some(_)) => {
+                true
+            }
             (Caller::Far, _) => false,
         };
         // No return leads over an interrupt's frame.

@@ -86,6 +86,8 @@ impl Script {
     }
 }
 
+mod watched;
+
 /// Start and stop of each call.
 fn ranges(found: &FoundCalls) -> Vec<(u64, u64)> {
     found.calls.iter().map(|call| (call.range.start.0, call.range.stop.0)).collect()

@@ -20,6 +20,7 @@ mod hops;
 mod mark;
 mod prefix;
 mod strides;
+mod watch;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -35,6 +36,8 @@ pub(super) use hops::{Hop, Turn};
 pub(super) use prefix::{Prefix, Wanted};
 pub(super) use strides::Stride;
 use strides::Strides;
+
+use crate::sink::WatchedCalls;
 
 /// Most bytes of blocks and pages kept.
 const MOST_BYTES: usize = 1 << 30;
@@ -75,6 +78,7 @@ pub(super) struct CodeMap {
     /// For each block the hop that begins with it.
     hops: Vec<Hop>,
     strides: Strides,
+    watched: Option<WatchedCalls>,
     /// A mark for each instruction, block by block; and those of the block [`LOOSE`].
     marks: Vec<Mark>,
     loose_marks: Vec<Mark>,
@@ -105,6 +109,7 @@ impl CodeMap {
             blocks: Vec::new(),
             hops: Vec::new(),
             strides: Strides::default(),
+            watched: None,
             marks: Vec::new(),
             loose_marks: Vec::new(),
             targets: Vec::new(),

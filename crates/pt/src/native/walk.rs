@@ -10,6 +10,7 @@
 //! reading. Source: Intel SDM vol. 3, "Intel Processor Trace", "Change of Flow Instruction (COFI) Tracing", "Decoder
 //! Synchronization" and "Packet Ordering".
 
+mod around;
 mod events;
 mod glide;
 mod passing;
@@ -29,8 +30,9 @@ use crate::config::{Limits, PtConfig};
 use crate::emit::Emitter;
 use crate::endless::Unbroken;
 use crate::engine::{DecodeStats, Window};
-use crate::flow::{EventKind, FlowSink, GapReason};
+use crate::flow::{EventKind, GapReason};
 use crate::presence::Presence;
+use crate::sink::FlowSink;
 use crate::stream::PtStream;
 use crate::sync::SyncPoint;
 
@@ -119,10 +121,12 @@ impl<'w> Walk<'w> {
         sink: &'w mut dyn FlowSink,
     ) -> Walk<'w> {
         let at = start.and_then(|start| start.tsc).unwrap_or(window.range.start);
+        let emitter = Emitter::new(sink, window.range);
+        map.watch(emitter.wants_calls().then(|| emitter.watched()));
         Walk {
             stream: window.stream,
             cues: Cues::new(window.stream, config),
-            emitter: Emitter::new(sink, window.range),
+            emitter,
             errata: Errata::of(config),
             limits,
             code,
@@ -252,7 +256,7 @@ impl<'w> Walk<'w> {
         let (timing, stats) = (&self.cues.timing, &mut self.emitter.stats);
         (stats.ignored_times, stats.first_ignored_time) = (timing.ignored, timing.first_ignored);
         stats.bytes = self.cues.lexer.walked();
-        self.emitter.finish()
+        self.emitter.finish(self.map.watched())
     }
 
     /// Trace and code disagree.

@@ -94,6 +94,9 @@ impl CodeMap {
         let mut hop = Hop { last: first, ..Hop::UNKNOWN };
         loop {
             let block = self.blocks[hop.last as usize];
+            if self.is_watched(&block) {
+                return None;
+            }
             hop.instructions += u32::from(block.instructions);
             hop.blocks += 1;
             hop.turn = match block.exit {

@@ -35,6 +35,9 @@ impl Walk<'_> {
         } else {
             self.settle();
             for kind in kinds.into_iter().flatten() {
+                if self.emitter.wants_calls() {
+                    self.see_event(&kind);
+                }
                 self.emitter.event(kind, event.at);
             }
         }

@@ -202,10 +202,7 @@ impl Walk<'_> {
             None => self.emitter.arrive(),
         }
         let instructions = std::mem::take(&mut glide.instructions);
-        match self.map.hops().get(glide.last as usize) {
-            Some(hop) => self.add(hop.kernel, instructions),
-            None => Ok(()),
-        }
+        if glide.last == NONE { Ok(()) } else { self.add(glide.last, instructions) }
     }
 
     /// Readings up to the next one at which a thread or an image may change, or the window begins or ends.

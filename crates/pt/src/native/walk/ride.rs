@@ -66,7 +66,7 @@ impl Walk<'_> {
             self.emit_first(number, &hop)?;
             Ran::Block(*self.map.block(hop.last))
         } else {
-            Ran::Hop(hop)
+            Ran::Hop(number, hop)
         };
         keep_calls(self.map, &mut self.returns, number, &hop);
         let took = self.turn(number, &hop, bit);

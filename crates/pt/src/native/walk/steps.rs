@@ -36,8 +36,8 @@ pub(super) enum Took {
 pub(super) enum Ran {
     /// A block, or the last one of a hop whose others were given.
     Block(Block),
-    /// A hop, of which only the sum is wanted.
-    Hop(Hop),
+    /// The hop with this number, of which only the sum is wanted.
+    Hop(u32, Hop),
 }
 
 impl Ran {
@@ -46,7 +46,7 @@ impl Ran {
     fn by_bit(&self) -> bool {
         match self {
             Ran::Block(block) => matches!(block.exit, Exit::Branch | Exit::Return),
-            Ran::Hop(hop) => matches!(hop.turn, Turn::Branch | Turn::Return),
+            Ran::Hop(_, hop) => matches!(hop.turn, Turn::Branch | Turn::Return),
         }
     }
 }
@@ -273,15 +273,19 @@ impl Walk<'_> {
     fn give_ran(&mut self, ran: &Ran) -> Result<(), Stop> {
         match ran {
             Ran::Block(block) => self.emit(block),
-            Ran::Hop(hop) => self.add(hop.kernel, u64::from(hop.instructions)),
+            Ran::Hop(number, hop) => self.add(*number, u64::from(hop.instructions)),
         }
     }
 
-    /// So many instructions ran of which only the sum is wanted, the last of them in the kernel or not.
+    /// So many instructions ran of which only the sum is wanted, the last of them in hop `last`.
     #[inline]
-    pub(super) fn add(&mut self, kernel: bool, instructions: u64) -> Result<(), Stop> {
-        self.may_switch = kernel;
-        self.emitter.add(instructions);
+    pub(super) fn add(&mut self, last: u32, instructions: u64) -> Result<(), Stop> {
+        self.may_switch = self.map.hops()[last as usize].kernel;
+        if self.emitter.wants_calls() {
+            self.pass_around(last, instructions);
+        } else {
+            self.emitter.add(instructions);
+        }
         self.check_limit()
     }
 
@@ -317,28 +321,39 @@ impl Walk<'_> {
             self.open = Some(Open { ip, end_ip: block.end_ip, instructions });
             return Ok(());
         }
-        self.give(&Open { ip, end_ip: block.end_ip, instructions }, block.end);
+        self.give(&Open { ip, end_ip: block.end_ip, instructions }, block.end, block.next);
         self.check_limit()
     }
 
     /// Gives what is kept.
     pub(super) fn flush_open(&mut self) {
         if let Some(open) = self.open.take() {
-            self.give(&open, BlockEnd::FallThrough);
+            self.give(&open, BlockEnd::FallThrough, 0);
+        }
+    }
+
+    /// Gives what ran up to an end, after which `next` comes in memory.
+    #[inline]
+    fn give(&mut self, open: &Open, end: BlockEnd, next: u64) {
+        self.may_switch = open.ip >> 63 != 0;
+        let ran = self.ran(open, end);
+        if self.emitter.wants_calls() {
+            self.give_around(ran, next);
+        } else {
+            self.emitter.ran(ran);
         }
     }
 
     #[inline]
-    fn give(&mut self, open: &Open, end: BlockEnd) {
-        self.may_switch = open.ip >> 63 != 0;
-        self.emitter.ran(emit::Ran {
+    fn ran(&self, open: &Open, end: BlockEnd) -> emit::Ran {
+        emit::Ran {
             ip: open.ip,
             end_ip: open.end_ip,
             instructions: open.instructions,
             end,
             bits: self.bits,
             aux_offset: self.at,
-        });
+        }
     }
 
     /// Whether `block`, which needed no packet, is part of a loop that will never need one.
