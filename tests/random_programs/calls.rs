@@ -19,8 +19,9 @@ const MOST_FUNCTIONS: usize = 6;
 /// What came of the functions looked at.
 #[derive(Debug, Default)]
 struct Outcomes {
-    /// All calls were found by the blocks around them; in how many of these programs' functions were any.
+    /// Comparisons in which the calls, if any, were found by the blocks around them.
     alike: u32,
+    /// Those calls.
     calls: usize,
     /// All blocks were needed.
     unsure: u32,
@@ -103,7 +104,7 @@ fn by_blocks_around(
     entries: &[EntryPoint],
     chunks: &[Chunk],
 ) -> Option<FoundCalls> {
-    let watched = Mutex::new(WatchedCalls::of(entries.iter().map(|entry| entry.ip)));
+    let watched = Mutex::new(WatchedCalls::of(entries.iter().map(|entry| (entry.ip, entry.pid))));
     let mut engine = Decoder::new(EngineKind::Native, super::config(trial.program), Limits::default());
     loop {
         let (mut found, mut instructions) = (Vec::new(), 0);

@@ -126,9 +126,9 @@ impl<'s> Emitter<'s> {
     pub(crate) fn on(&mut self, thread: Option<ThreadId>) {
         if self.thread != thread {
             self.give_sum();
-            self.leave_thread();
             self.line_up();
             self.thread = thread;
+            self.enter_thread();
         }
     }
 

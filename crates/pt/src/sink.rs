@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use model::ThreadId;
+use model::{Pid, ThreadId};
 
 use crate::flow::{BlockEnd, Flow, FlowItem};
 
@@ -27,21 +27,22 @@ pub enum Grain {
     Sums,
 }
 
-/// Most addresses at which watched calls return.
-const MOST_RETURNS: usize = 4096;
+/// Most addresses at which watched calls return: each that is learnt makes an engine forget what it knows of the ways between blocks.
+const MOST_RETURNS: usize = 1024;
 
 /// Functions whose calls are wanted, and where these return to. An engine learns the latter at each entry: before the first call from a
-/// place came, a return to there is not seen.
+/// place came, a return to there is not seen, and what was decoded before must be again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchedCalls {
-    entries: BTreeSet<u64>,
+    /// With the process in whose address space it is; without one in any, or in the kernel.
+    entries: BTreeSet<(u64, Option<Pid>)>,
     returns: BTreeSet<u64>,
     is_unsure: bool,
 }
 
 impl WatchedCalls {
-    /// Calls of the functions that begin at these addresses.
-    pub fn of(entries: impl IntoIterator<Item = u64>) -> WatchedCalls {
+    /// Calls of the functions that begin at these addresses, each with the process in whose address space that is, if only that is meant.
+    pub fn of(entries: impl IntoIterator<Item = (u64, Option<Pid>)>) -> WatchedCalls {
         WatchedCalls { entries: entries.into_iter().collect(), ..WatchedCalls::default() }
     }
 
@@ -50,8 +51,8 @@ impl WatchedCalls {
         self.returns.len()
     }
 
-    /// Whether a function was entered by something else than a call, or by a call and one jump: its return was not looked for. The engine
-    /// has ended there.
+    /// Whether it is not known where some call returns to: it came neither by a call nor by a call of a stub or a retpoline, or there are too many
+    /// such addresses; or whether a return led to an address that the trace leaves out. The engine has ended there.
     pub fn is_unsure(&self) -> bool {
         self.is_unsure
     }
@@ -62,8 +63,14 @@ impl WatchedCalls {
         self.is_unsure |= other.is_unsure;
     }
 
-    pub(crate) fn is_entry(&self, ip: u64) -> bool {
-        self.entries.contains(&ip)
+    pub(crate) fn is_entry(&self, ip: u64, thread: Option<ThreadId>) -> bool {
+        let pid = thread.map(|thread| thread.pid);
+        self.entries_at(ip).any(|of| of.is_none() || pid.is_none() || of == pid)
+    }
+
+    /// The processes in which a function begins at `ip`.
+    fn entries_at(&self, ip: u64) -> impl Iterator<Item = Option<Pid>> {
+        self.entries.range((ip, None)..).take_while(move |(at, _)| *at == ip).map(|(_, of)| *of)
     }
 
     pub(crate) fn returns_to(&self, ip: u64) -> bool {
@@ -77,7 +84,10 @@ impl WatchedCalls {
 
     /// Whether a block is wanted that begins at `ip` and has `next` after its end.
     pub(crate) fn holds(&self, ip: u64, end: BlockEnd, next: u64) -> bool {
-        end.is_far() || self.is_entry(ip) || self.returns_to(ip) || self.call_by(end, next).is_some()
+        end.is_far()
+            || self.entries_at(ip).next().is_some()
+            || self.returns_to(ip)
+            || self.call_by(end, next).is_some()
     }
 
     /// A watched function was called and returns to `address`: whether that is new. Nothing where it is not known, or they are too many.
@@ -100,7 +110,7 @@ pub trait FlowSink {
     }
 
     /// So many instructions of `thread` ran, each at a likely time within the range of the window. In no order with the
-    /// items; never with [`Grain::Blocks`].
+    /// items; only with [`Grain::Sums`].
     fn sum(&mut self, thread: Option<ThreadId>, instructions: u64) {
         let _ = (thread, instructions);
     }
@@ -120,5 +130,34 @@ impl FlowSink for Flow {
     fn item(&mut self, item: &FlowItem) -> std::ops::ControlFlow<()> {
         self.items.push(item.clone());
         std::ops::ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_one_in_its_process() {
+        let of = |pid| Some(ThreadId::new(pid, pid));
+        let watched = WatchedCalls::of([(0x10, Some(Pid(1))), (0x20, None)]);
+        assert!(
+            watched.is_entry(0x10, of(1)) && watched.is_entry(0x10, None) && watched.is_entry(0x20, of(2))
+        );
+        assert!(!watched.is_entry(0x10, of(2)) && !watched.is_entry(0x18, None));
+        // What lies on a way is known before its thread is.
+        assert!(watched.holds(0x10, BlockEnd::Jump, 0) && !watched.holds(0x18, BlockEnd::Jump, 0));
+    }
+
+    #[test]
+    fn too_many_returns_are_a_doubt() {
+        let mut watched = WatchedCalls::default();
+        for address in 0..MOST_RETURNS as u64 {
+            assert_eq!(watched.learn(Some(address)), Some(true));
+            assert_eq!(watched.learn(Some(address)), Some(false));
+        }
+        assert!(!watched.is_unsure());
+        assert_eq!((watched.learn(Some(u64::MAX)), watched.learn(Some(3))), (None, Some(false)));
+        assert!(watched.is_unsure());
     }
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A call returns in another chunk than it began in, or on another CPU: so no chunk counts that did not watch for all returns. What is found
-//! is the same, however many threads decode.
+//! is the same, however many threads decode. Where that has no end, or a call has no known return, all blocks are needed.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -38,7 +38,7 @@ pub(super) fn stretches(
         return Ok(None);
     }
     let threads = rayon::current_num_threads();
-    let watched = Mutex::new(WatchedCalls::of(entries.iter().map(|entry| entry.ip)));
+    let watched = Mutex::new(WatchedCalls::of(entries.iter().map(|entry| (entry.ip, entry.pid))));
     let mut all: Vec<Scanned<'_, '_>> = capture
         .streams()
         .map(|stream| {

@@ -38,11 +38,15 @@ pub struct FunctionCalls<'e> {
     watched: Option<&'e Mutex<WatchedCalls>>,
     /// How many of the addresses at which calls return were watched from the start.
     returns: usize,
+    /// Others that share `watched` met a call whose return is not known.
+    is_in_vain: bool,
     cpu: Option<Cpu>,
     range: TscRange,
     current: Option<Stretch>,
     done: Vec<Stretch>,
     in_kernel: bool,
+    /// When the last item was.
+    now: Tsc,
 }
 
 impl<'e> FunctionCalls<'e> {
@@ -53,11 +57,13 @@ impl<'e> FunctionCalls<'e> {
             entries,
             watched: None,
             returns: usize::MAX,
+            is_in_vain: false,
             cpu,
             range,
             current: None,
             done: Vec::new(),
             in_kernel: false,
+            now: Tsc(0),
         }
     }
 
@@ -69,8 +75,16 @@ impl<'e> FunctionCalls<'e> {
         range: TscRange,
         watched: &'e Mutex<WatchedCalls>,
     ) -> FunctionCalls<'e> {
-        let returns = lock(watched).returns();
-        FunctionCalls { watched: Some(watched), returns, ..FunctionCalls::new(entries, cpu, range) }
+        let (returns, is_in_vain) = {
+            let known = lock(watched);
+            (known.returns(), known.is_unsure())
+        };
+        FunctionCalls {
+            watched: Some(watched),
+            returns,
+            is_in_vain,
+            ..FunctionCalls::new(entries, cpu, range)
+        }
     }
 
     /// Whether calls may have returned where that was not looked for.
@@ -81,8 +95,8 @@ impl<'e> FunctionCalls<'e> {
     /// What was found, in order of time.
     pub fn finish(mut self) -> Vec<Stretch> {
         if let Some(mut stretch) = self.current.take() {
-            stretch.user.end();
-            stretch.kernel.end();
+            stretch.user.end(self.now);
+            stretch.kernel.end(self.now);
             self.done.push(stretch);
         }
         self.done
@@ -208,10 +222,11 @@ impl FlowSink for FunctionCalls<'_> {
             }
             return ControlFlow::Continue(());
         };
-        if time.likely >= self.range.stop {
+        if time.likely >= self.range.stop || self.is_in_vain {
             return ControlFlow::Break(());
         }
         if time.likely >= self.range.start {
+            self.now = time.likely;
             match item {
                 FlowItem::Block(block) => self.block(block),
                 FlowItem::Event(event) => self.event(event),

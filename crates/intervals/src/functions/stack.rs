@@ -131,15 +131,18 @@ impl Stack {
         self.last = None;
     }
 
-    /// Nothing follows. What the last block ended is over, though not known when.
-    pub(super) fn end(&mut self) {
-        let far = self.frames.iter().rposition(|frame| frame.caller == Caller::Far);
-        if let (Some((BlockEnd::FarReturn, _)), Some(far)) = (self.last, far) {
-            while self.frames.len() > far
-                && let Some(frame) = self.frames.pop_back()
-            {
-                self.drop_frame(frame);
-            }
+    /// Nothing more is known after `at`. What the last block ended is over, though not known when: a function that began with it has no end.
+    pub(super) fn end(&mut self, at: Tsc) {
+        if !matches!(self.last, Some((BlockEnd::FarReturn, _))) {
+            return;
+        }
+        let Some(far) = self.frames.iter().rposition(|frame| frame.caller == Caller::Far) else {
+            return self.remember(Foreign::Far, at);
+        };
+        while self.frames.len() > far
+            && let Some(frame) = self.frames.pop_back()
+        {
+            self.drop_frame(frame);
         }
     }
 

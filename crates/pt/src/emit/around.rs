@@ -8,6 +8,8 @@
 //!
 //! User and kernel are held apart, for an interrupt may come between a call and its function.
 
+use model::Tsc;
+
 use super::Emitter;
 use crate::flow::{BlockEnd, EventKind};
 
@@ -65,8 +67,10 @@ pub(super) struct Around {
     levels: [PastBlocks; 2],
     /// On which the last block ran.
     in_kernel: bool,
-    /// What the thread at hand does was counted.
+    /// The thread at hand was given.
     is_seen: bool,
+    /// Up to where the trace was read then.
+    at: u64,
 }
 
 impl Emitter<'_> {
@@ -90,17 +94,25 @@ impl Emitter<'_> {
         self.around.levels = <[PastBlocks; 2]>::default();
     }
 
-    /// Another thread runs.
-    pub(super) fn leave_thread(&mut self) {
+    /// Another thread runs. Where the time is not known yet it is given later.
+    pub(super) fn enter_thread(&mut self) {
         self.part();
         self.around.is_seen = false;
+        if self.wants_calls() && self.now > Tsc(0) {
+            self.see_thread();
+        }
     }
 
-    /// So many instructions ran on a level, of which no block is given.
-    pub(crate) fn count(&mut self, kernel: bool, instructions: u64) {
+    fn see_thread(&mut self) {
         if !std::mem::replace(&mut self.around.is_seen, true) {
-            self.event(EventKind::WatchedThread, 0);
+            self.event(EventKind::WatchedThread, self.around.at);
         }
+    }
+
+    /// So many instructions ran on a level up to a position in the trace, of which no block is given.
+    pub(crate) fn count(&mut self, kernel: bool, instructions: u64, at: u64) {
+        self.around.at = at;
+        self.see_thread();
         self.around.in_kernel = kernel;
         self.stats.instructions += instructions;
     }

@@ -65,6 +65,18 @@ fn an_interrupt_that_ended_last_hides_no_call() {
     assert_eq!(ranges(&calls(watched)), [(12, 102)]);
 }
 
+/// The same, where the interrupt began in another part of the trace than the one that its `iret` ends.
+#[test]
+fn an_interrupt_that_began_elsewhere_hides_no_call() {
+    let began =
+        Script::new(10, 1).event(call(KERNEL + 0x50d)).event(entry(KERNEL)).event(interrupt(KERNEL + 0x48));
+    let mut stretches = began.stretches(0);
+    stretches.extend(Script::new(50, 1).block(ELSEWHERE, BlockEnd::FarReturn).stretches(0));
+    stretches.extend(Script::new(100, 1).event(back(KERNEL + 0x50d)).stretches(0));
+    let found = join_calls(stretches);
+    assert_eq!((ranges(&found), found.unfinished), (vec![(12, 101)], 0));
+}
+
 /// An interrupt of the kernel comes when the function has been called and did not begin; and when it has returned.
 #[test]
 fn interrupts_on_the_way_to_a_function_and_back_change_nothing() {

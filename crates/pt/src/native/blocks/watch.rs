@@ -2,8 +2,7 @@
 
 use super::hops::Hop;
 use super::strides::Strides;
-use super::{Block, CodeMap, ON_HOPS};
-use crate::native::blocks::NONE;
+use super::{Block, CodeMap, NONE, ON_HOPS};
 use crate::sink::WatchedCalls;
 
 impl CodeMap {

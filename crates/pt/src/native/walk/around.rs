@@ -20,7 +20,8 @@ impl Walk<'_> {
         let Some(watched) = self.map.watched() else { return };
         let kernel = is_kernel(ran.ip);
         let mut past = self.emitter.past(kernel);
-        let (is_entry, returned) = (watched.is_entry(ran.ip), watched.returns_to(ran.ip));
+        let (is_entry, returned) =
+            (watched.is_entry(ran.ip, self.emitter.thread()), watched.returns_to(ran.ip));
         let mut called = past.last().and_then(|last| watched.call_by(last.end, last.next));
         if is_entry {
             let returns_to = past.return_address(ran.ip);
@@ -42,10 +43,10 @@ impl Walk<'_> {
         past.add(Past { end: ran.end, next });
         self.emitter.set_past(kernel, past);
         if ran.end.is_far() {
-            self.emitter.count(kernel, 0);
+            self.emitter.count(kernel, 0, self.at);
             self.emitter.ran(ran);
         } else {
-            self.emitter.count(kernel, u64::from(ran.instructions));
+            self.emitter.count(kernel, u64::from(ran.instructions), self.at);
         }
     }
 
@@ -63,7 +64,7 @@ impl Walk<'_> {
         let is_one_hop = of_hop == instructions;
         let past = if is_one_hop { self.emitter.past(kernel).then(&past) } else { past };
         self.emitter.set_past(kernel, past);
-        self.emitter.count(kernel, instructions);
+        self.emitter.count(kernel, instructions, self.at);
     }
 
     /// What an event means for watched calls.
