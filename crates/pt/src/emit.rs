@@ -223,11 +223,11 @@ impl<'s> Emitter<'s> {
         self.push(FlowItem::Gap(Gap { reason, thread, time, aux_offset, resumed_at }));
     }
 
-    /// Nothing follows: what waits has no later bound. `learnt` is what was learnt of watched calls.
+    /// Nothing follows: what waits has no later bound. `learnt` is what was learnt of watched calls, if these were wanted.
     pub(crate) fn finish(mut self, learnt: Option<&WatchedCalls>) -> DecodeStats {
         self.give_sum();
         self.flush(Tsc(u64::MAX));
-        if let Some(learnt) = learnt.filter(|_| self.wants_calls()) {
+        if let Some(learnt) = learnt {
             self.sink.learnt(learnt);
         }
         self.stats

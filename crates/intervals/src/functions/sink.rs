@@ -156,7 +156,7 @@ impl<'e> FunctionCalls<'e> {
             EventKind::AsyncBranch { from, to } => {
                 let stack = self.stack(is_kernel(from), event.thread, at);
                 if is_kernel(from) == is_kernel(to) {
-                    stack.interrupted(from, at);
+                    stack.arrive(from, at);
                 }
                 if is_kernel(to) {
                     self.stretch(event.thread, at).kernel.far_entry(at);
@@ -181,12 +181,11 @@ impl<'e> FunctionCalls<'e> {
     /// What the engine says of watched calls on the level of `ip`.
     fn watched_call(&mut self, event: &PtEvent, ip: u64) {
         let at = event.time.likely;
-        let wanted = self.is_entry(ip, event.thread);
         let stack = self.stack(is_kernel(ip), event.thread, at);
         stack.end_far_return(at);
         match event.kind {
             EventKind::WatchedCall { returns_to } => stack.called(returns_to),
-            EventKind::WatchedEntry { .. } if wanted => stack.enter(at),
+            EventKind::WatchedEntry { .. } => stack.enter(at),
             EventKind::WatchedReturn { to } => stack.returned(Some(to), at),
             _ => {}
         }

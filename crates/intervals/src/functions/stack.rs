@@ -83,23 +83,27 @@ pub(super) struct Stack {
 impl Stack {
     /// A block begins at `ip`; `wanted` where that is an entry of a wanted function.
     pub(super) fn begin_block(&mut self, ip: u64, wanted: bool, at: Tsc) {
-        let last = self.last.take();
-        let is_fresh = match last {
+        let is_fresh = match self.last {
             Some((BlockEnd::Call, _)) => true,
             Some((BlockEnd::Jump, _)) => self.fresh_call,
             _ => false,
         };
-        match last {
+        self.arrive(ip, at);
+        self.fresh_call = is_fresh;
+        if wanted {
+            self.enter(at);
+        }
+    }
+
+    /// What the last block ended with led to `ip`, where a block begins or execution was interrupted.
+    pub(super) fn arrive(&mut self, ip: u64, at: Tsc) {
+        match self.last.take() {
             Some((BlockEnd::Call, call_ip)) => {
                 self.push(Frame { caller: Caller::Near(call_ip), entry: None });
             }
             Some((BlockEnd::Return, _)) => self.returned(Some(ip), at),
             Some((BlockEnd::FarReturn, _)) => self.far_returned(at),
             _ => {}
-        }
-        self.fresh_call = is_fresh;
-        if wanted {
-            self.enter(at);
         }
     }
 
@@ -118,17 +122,6 @@ impl Stack {
         self.end_far_return(at);
         self.last = None;
         self.push(Frame { caller: Caller::Far, entry: None });
-    }
-
-    /// Execution came to `from` and was interrupted there.
-    pub(super) fn interrupted(&mut self, from: u64, at: Tsc) {
-        match self.last {
-            Some((BlockEnd::Call, ip)) => self.push(Frame { caller: Caller::Near(ip), entry: None }),
-            Some((BlockEnd::Return, _)) => self.returned(Some(from), at),
-            _ => {}
-        }
-        self.end_far_return(at);
-        self.last = None;
     }
 
     /// Nothing more is known after `at`. What the last block ended is over, though not known when: a function that began with it has no end.

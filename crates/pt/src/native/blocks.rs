@@ -325,7 +325,7 @@ impl CodeMap {
 }
 
 /// Whether code at `address` is the kernel's.
-fn is_kernel(address: u64) -> bool {
+pub(super) fn is_kernel(address: u64) -> bool {
     address >> 63 != 0
 }
 

@@ -11,6 +11,7 @@
 use super::Walk;
 use crate::emit::{self, Past, PastBlocks};
 use crate::flow::{BlockEnd, EventKind};
+use crate::native::blocks::is_kernel;
 
 impl Walk<'_> {
     /// Takes in a block, after which `next` comes in memory: what it means for watched calls. Blocks that leave for another privilege level
@@ -22,7 +23,7 @@ impl Walk<'_> {
         let mut past = self.emitter.past(kernel);
         let (is_entry, returned) =
             (watched.is_entry(ran.ip, self.emitter.thread()), watched.returns_to(ran.ip));
-        let mut called = past.last().and_then(|last| watched.call_by(last.end, last.next));
+        let mut called = self.call_by(past);
         if is_entry {
             let returns_to = past.return_address(ran.ip);
             match self.map.learn_return(returns_to) {
@@ -85,12 +86,15 @@ impl Walk<'_> {
         }
     }
 
+    /// Where the call returns to that the last of these blocks made, if it did and that is watched.
+    fn call_by(&self, past: PastBlocks) -> Option<u64> {
+        let last = past.last()?;
+        self.map.watched()?.call_by(last.end, last.next)
+    }
+
     /// The last block of a level made a call, if it is watched.
     fn make_call(&mut self, kernel: bool) {
-        let last = self.emitter.past(kernel).last();
-        let called =
-            self.map.watched().zip(last).and_then(|(watched, last)| watched.call_by(last.end, last.next));
-        if let Some(returns_to) = called {
+        if let Some(returns_to) = self.call_by(self.emitter.past(kernel)) {
             self.emitter.event(EventKind::WatchedCall { returns_to }, self.at);
         }
     }
@@ -113,8 +117,4 @@ impl Walk<'_> {
             }
         }
     }
-}
-
-fn is_kernel(ip: u64) -> bool {
-    ip >> 63 != 0
 }
