@@ -45,6 +45,7 @@ macro_rules! targets {
 targets!(
     bundle_explain,
     bundle_open,
+    code_copies,
     ctf_trace,
     event_pairs,
     event_pattern,

@@ -6,6 +6,7 @@
 //! * `truth`: each cause takes the time that the scenario says, or is on the list of those that are not distinguished yet.
 //! * `golden`: each line with the segments that it causes, in `fixtures/scenarios/golden`, for readers.
 
+mod copied_code;
 mod golden;
 mod jitdump_clock;
 mod jitdump_lines;

@@ -127,13 +127,19 @@ fn a_file_is_replaced_by_every_command_and_a_folder_by_none() {
 #[test]
 fn an_output_that_is_an_input_is_refused() {
     let copied = Copied::new();
-    for name in ["vmlinux", "kallsyms", "perf.data.machine.json"] {
+    for name in ["vmlinux", "kallsyms", "perf.data.machine.json", "perf.data.code"] {
         fs::write(copied.at(name), "x").expect("written");
     }
     fs::create_dir(copied.at("links")).expect("made");
-    for name in
-        ["perf.data", "intervals.csv", "root/corpus/m.out", "vmlinux", "kallsyms", "perf.data.machine.json"]
-    {
+    for name in [
+        "perf.data",
+        "intervals.csv",
+        "root/corpus/m.out",
+        "vmlinux",
+        "kallsyms",
+        "perf.data.machine.json",
+        "perf.data.code",
+    ] {
         let input = copied.at(name);
         let before = fs::read(&input).expect("readable");
         let (soft, hard) = (copied.at("links/soft"), copied.at("links/hard"));

@@ -17,13 +17,14 @@ const PATIENCE: &str = "20";
 const KEPT_CALLS: &str = "caches/tailtrace";
 
 /// A place where a file is named: the arguments, in which `FILE` is it, and what is laid there before.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
     ("dump --records -i FILE", "FILE"),
     ("explain -i FILE --top 1", "FILE"),
     ("explain -i perf.data --symfs root --intervals intervals.csv --top 1 -k FILE", "FILE"),
     ("explain -i perf.data --symfs root --intervals intervals.csv --top 1 --kallsyms FILE", "FILE"),
     ("explain FILE", "FILE"),
     ("explain -i perf.data --symfs root --intervals intervals.csv --top 1", "perf.data.machine.json"),
+    ("explain -i perf.data --symfs root --intervals intervals.csv --top 1", "perf.data.code"),
     ("explain -i perf.data --symfs root --intervals intervals.csv --top 1", "root/corpus/m.out"),
     ("stat -i perf.data --symfs root --function foo", KEPT_CALLS),
     ("slice -i folder --symfs root --intervals intervals.csv --top 1 -o out", "folder/kcore_dir/kallsyms"),

@@ -121,7 +121,7 @@ fn report(command: &mut std::process::Command, folders: [&Path; 2]) -> Value {
 }
 
 /// Makes a bundle and a slice of the intervals `ids` of the capture: both explain as the capture does, the bundle with nothing beside it.
-fn assert_kept(made: &Made, ids: &[&str]) {
+pub(super) fn assert_kept(made: &Made, ids: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     let [bundle, slice] = ["bundle", "slice"].map(|name| folder.path().join(name));
     let [perf_data, symfs, intervals] =

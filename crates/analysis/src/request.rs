@@ -9,6 +9,7 @@ use model::{Cpu, PerfTime, Pid, Tid};
 use perfdata::{Machine, companion};
 use pt::EngineKind;
 use report::Snapshots;
+use symbols::code_copies;
 
 /// The interval file that is looked for beside a capture where no source of intervals is named.
 pub const USUAL_INTERVALS: &str = "intervals.csv";
@@ -55,7 +56,8 @@ impl Request {
     /// The files and folders that answering it reads, as far as it names them.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let Input { path, code, .. } = &self.input;
-        let mut inputs = vec![path.clone(), Machine::place(path), clocks_of(path)];
+        let copies = companion(path, code_copies::NAME);
+        let mut inputs = vec![path.clone(), Machine::place(path), clocks_of(path), copies];
         inputs.extend(code.given().map(|(_, path)| path.to_owned()));
         let file = match &self.source {
             Some(Source::File(path)) => Some(path.clone()),

@@ -4,7 +4,8 @@ use analysis::output::{Kind, check};
 use analysis::slice;
 use analysis::study::{Listing, Outcome as Explained};
 use anyhow::Result;
-use perfdata::Machine;
+use perfdata::{Machine, companion};
+use symbols::code_copies;
 
 use super::threads;
 use crate::args::SliceArgs;
@@ -17,8 +18,11 @@ pub(super) fn run(args: &SliceArgs) -> Result<Outcome> {
     let mut reading = Reading::open(args.analysis.request()?)?;
     // Whether it will be a folder is known when it is cut.
     check(&args.output, Kind::Either, &reading.inputs()).map_err(advice::on)?;
-    check(&Machine::place(&args.output), Kind::File, &reading.inputs()).map_err(advice::on)?;
-    reading.request.outputs = vec![args.output.clone(), Machine::place(&args.output)];
+    let beside = [Machine::NAME, code_copies::NAME].map(|name| companion(&args.output, name));
+    for companion in &beside {
+        check(companion, Kind::File, &reading.inputs()).map_err(advice::on)?;
+    }
+    reading.request.outputs = [args.output.clone()].into_iter().chain(beside).collect();
     threads::limit(args.analysis.effort.threads())?;
     let made = slice::make(&reading.request, &meter::on_stderr(), Listing::None, false);
     let (slice, outcome) = made.map_err(advice::on)?;

@@ -6,6 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use model::{CodeEpoch, CodeSection, Pid, Tsc};
 
+/// Numbers a version of an address space: of its mappings, and of the copies of code in it.
+pub(crate) type VersionNumber = (usize, usize);
+
 /// The epochs that were requested.
 #[derive(Debug, Default)]
 pub(crate) struct Epochs {
@@ -17,8 +20,8 @@ type Interned = (u64, Arc<[CodeSection]>);
 
 #[derive(Debug, Default)]
 struct Cache {
-    /// By process and number of its version.
-    by_version: HashMap<(Pid, usize), CodeEpoch>,
+    /// By process and the numbers of its version.
+    by_version: HashMap<(Pid, VersionNumber), CodeEpoch>,
     /// Section lists by their hash: equal ones share an id.
     by_content: HashMap<u64, Vec<Interned>>,
     next_id: u64,
@@ -26,12 +29,18 @@ struct Cache {
 
 impl Epochs {
     /// The epoch of a version of `pid`'s address space, if it was requested before.
-    pub(crate) fn known(&self, pid: Pid, version: usize) -> Option<CodeEpoch> {
+    pub(crate) fn known(&self, pid: Pid, version: VersionNumber) -> Option<CodeEpoch> {
         self.cache.read().unwrap_or_else(PoisonError::into_inner).by_version.get(&(pid, version)).cloned()
     }
 
     /// The epoch of a version, which has these `sections` and lasts `until` then; kept from now on.
-    pub(crate) fn keep(&self, pid: Pid, version: usize, until: Tsc, sections: Vec<CodeSection>) -> CodeEpoch {
+    pub(crate) fn keep(
+        &self,
+        pid: Pid,
+        version: VersionNumber,
+        until: Tsc,
+        sections: Vec<CodeSection>,
+    ) -> CodeEpoch {
         let mut cache = self.cache.write().unwrap_or_else(PoisonError::into_inner);
         let (id, sections) = cache.intern(sections);
         let epoch = CodeEpoch { id, until, sections };

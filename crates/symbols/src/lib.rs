@@ -4,6 +4,7 @@
 //! ([`model::CodeBytes`]) and names to everybody else. It knows neither perf.data nor Intel PT.
 #![doc = include_str!("../README.md")]
 
+pub mod code_copies;
 mod copies;
 mod debug_file;
 mod demangle;

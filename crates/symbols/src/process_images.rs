@@ -7,6 +7,7 @@
 pub(crate) mod addresses;
 mod alike;
 mod code_bytes;
+mod copied_code;
 pub(crate) mod data_names;
 pub(crate) mod disassembly;
 pub(crate) mod kernel_copy;
@@ -26,6 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{BuildId, Diagnostic, MapEvent, Mapping, Pid, Tsc};
 
+use crate::code_copies::placed::Placed;
 use crate::elf::CodeFile;
 use crate::epochs::Epochs;
 use crate::image::{Image, ImageKind};
@@ -56,6 +58,8 @@ pub struct ProcessImages {
     kernel_missed: AtomicBool,
     kernel_build_id: Option<BuildId>,
     epochs: Epochs,
+    /// Code that lay in no file.
+    code_copies: Placed,
     /// What there is to say about the jitdumps.
     jit_code: jit_code::Read,
 }
@@ -112,6 +116,7 @@ impl ProcessImages {
     ) -> ProcessImages {
         let jit_code = jit_code::add(&mut events, &search, monotonic);
         let pokes = Pokes::new(&events);
+        let code_copies = Placed::open(search.code_copies.as_deref(), &events);
         let timelines = Timelines::new(events);
         let build_ids = of_one_file(build_ids);
         let (images, image_of) = images_of(&timelines.mappings, &build_ids);
@@ -128,6 +133,7 @@ impl ProcessImages {
             image_of,
             kernel: OnceLock::new(),
             epochs: Epochs::default(),
+            code_copies,
             jit_code,
         }
     }
@@ -136,6 +142,7 @@ impl ProcessImages {
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut found: Vec<Diagnostic> = self.images.iter().flat_map(Image::diagnostics).collect();
         found.extend(self.jit_code.notes.iter().cloned());
+        found.extend(self.code_copies.notes.iter().cloned());
         found.extend(self.perf_map_notes.iter().cloned());
         found.extend(self.unidentified());
         if self.kernel_missed.load(Ordering::Relaxed) {

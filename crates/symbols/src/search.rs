@@ -20,6 +20,8 @@ pub struct SearchPath {
     pub kallsyms: Option<PathBuf>,
     /// The `kcore_dir` of a perf.data directory: `kcore`, `kallsyms`, `modules`.
     pub kcore_dir: Option<PathBuf>,
+    /// The copies of code that lay in no file ([`crate::code_copies`]), of the capture.
+    pub code_copies: Option<PathBuf>,
     /// perf's build-ID cache; by default `.debug` under `symfs`, or without one under the home folder.
     pub build_id_dir: Option<PathBuf>,
     /// Whether to ask the servers of `DEBUGINFOD_URLS` for what is not here.

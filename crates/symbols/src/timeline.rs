@@ -37,7 +37,8 @@ pub(crate) struct Version<'a, V> {
 }
 
 impl<V: Clone> Timeline<V> {
-    fn new() -> Timeline<V> {
+    /// One that holds nothing.
+    pub(crate) fn new() -> Timeline<V> {
         Timeline { versions: Vec::new(), none: RangeMap::default() }
     }
 
@@ -55,19 +56,20 @@ impl<V: Clone> Timeline<V> {
     }
 
     /// The pieces of the newest version.
-    fn newest(&self) -> RangeMap<V> {
+    pub(crate) fn newest(&self) -> RangeMap<V> {
         self.versions.last().map_or_else(RangeMap::default, |(_, pieces)| pieces.clone())
     }
 
     /// Makes `pieces` hold from `at` on; a time before the newest version's counts as that version's.
-    fn set(&mut self, at: Tsc, pieces: RangeMap<V>) {
+    pub(crate) fn set(&mut self, at: Tsc, pieces: RangeMap<V>) {
         match self.versions.last_mut() {
             Some((time, newest)) if *time >= at => *newest = pieces,
             _ => self.versions.push((at, pieces)),
         }
     }
 
-    fn change(&mut self, at: Tsc, change: impl FnOnce(&mut RangeMap<V>)) {
+    /// Changes what holds from `at` on, likewise.
+    pub(crate) fn change(&mut self, at: Tsc, change: impl FnOnce(&mut RangeMap<V>)) {
         if let Some((_, newest)) = self.versions.last_mut().filter(|(time, _)| *time >= at) {
             change(newest);
             return;

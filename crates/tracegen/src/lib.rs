@@ -10,6 +10,7 @@
 
 mod assembler;
 mod capture;
+mod code_copies;
 mod container;
 mod core_event;
 pub mod damage;

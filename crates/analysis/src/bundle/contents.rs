@@ -20,6 +20,9 @@ pub fn contents(
     packing: Packing,
     tags: &BTreeMap<String, String>,
 ) -> Result<(Vec<Content>, Packed)> {
+    if packing == Packing::Nothing {
+        slice.code_copies = None;
+    }
     let mut files = slice_files(slice);
     let (binaries, packed) = binaries::contents(slice, packing)?;
     let symfs = (!binaries.is_empty()).then(|| SYMFS.to_owned());
@@ -48,14 +51,15 @@ pub fn contents(
 
 fn slice_files(slice: &mut Slice) -> Vec<Content> {
     let perf_data = std::mem::take(&mut slice.perf_data);
-    let machine = slice.machine.as_ref().map(|text| text.clone().into_bytes());
-    // The places of `Machine::place`.
+    // The places of `companion`.
+    let beside = |dot: char| {
+        slice.own_companions().map(move |(name, bytes)| (format!("{SLICE}{dot}{name}"), bytes.to_vec()))
+    };
     let Some(kernel) = &slice.kernel else {
-        let machine = machine.map(|bytes| (format!("{SLICE}.machine.json"), bytes));
-        return [(SLICE.to_owned(), perf_data)].into_iter().chain(machine).collect();
+        return [(SLICE.to_owned(), perf_data)].into_iter().chain(beside('.')).collect();
     };
     let mut files = vec![(format!("{SLICE}/data"), perf_data)];
-    files.extend(machine.map(|bytes| (format!("{SLICE}/machine.json"), bytes)));
+    files.extend(beside('/'));
     files.extend(kernel.files().map(|(name, bytes)| (format!("{SLICE}/kcore_dir/{name}"), bytes.to_vec())));
     files
 }

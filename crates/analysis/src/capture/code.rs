@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use intervals::{Clock, ClockPair, Clocks, Join};
 use model::{Diagnostic, Tsc};
-use perfdata::PerfData;
-use symbols::{Monotonic, ProcessImages, SearchPath};
+use perfdata::{PerfData, companion};
+use symbols::{Monotonic, ProcessImages, SearchPath, code_copies};
 
 use super::clock_pairs::clock_of;
 
@@ -18,6 +18,7 @@ pub(super) fn search_path(perf: &PerfData, code: &Code) -> SearchPath {
         vmlinux: code.vmlinux.clone(),
         kallsyms: code.kallsyms.clone(),
         kcore_dir: perf.kcore_dir().map(Path::to_path_buf),
+        code_copies: Some(companion(perf.path(), code_copies::NAME)).filter(|path| path.is_file()),
         build_id_dir: None,
         debuginfod: (code.debuginfod || !code.contained) && has_servers(),
         contained: code.contained,

@@ -35,6 +35,8 @@ pub(crate) struct Cut {
     pub(crate) plan: SlicePlan,
     /// The kernel's code, where any was traced.
     pub(crate) kernel: Option<KernelCopy>,
+    /// Copies of code that lay in no file, where any of it was traced.
+    pub(crate) code_copies: Option<Vec<u8>>,
     /// Else the functions of the kernel that its samples name.
     pub(crate) kernel_names: Option<KernelNames>,
 }
@@ -49,8 +51,9 @@ pub(crate) fn cut(study: &Study<'_>, baselines: &Baselines, looked: &Looked) -> 
     windows.extend(neighbours(capture, &windows, &outliers));
     let spans = spans(capture, &windows);
     let aux = spans.iter().flat_map(|(stream, spans)| parts(capture.perf(), stream, spans)).collect();
-    let pages = kernel_pages(capture, &spans);
+    let Ran { pages, copies, .. } = ran(capture, &spans);
     let kernel = if pages.is_empty() { None } else { capture.images().kernel_copy(&pages) };
+    let code_copies = capture.images().code_copies_file(&copies);
     let sampled = if kernel.is_some() { BTreeSet::new() } else { sampled(capture.perf(), &looked.times) };
     let kernel_names = if sampled.is_empty() { None } else { capture.images().kernel_names(&sampled) };
     let examined = examined(baselines).into_iter().map(|index| &intervals[index]);
@@ -68,7 +71,7 @@ pub(crate) fn cut(study: &Study<'_>, baselines: &Baselines, looked: &Looked) -> 
         note: Vec::new(),
         in_directory: kernel.is_some(),
     };
-    Cut { plan, kernel, kernel_names }
+    Cut { plan, kernel, code_copies, kernel_names }
 }
 
 /// The addresses of the samples in these times.
@@ -211,17 +214,17 @@ fn times(
     looked.iter().map(|range| CpuTimes { cpu: None, range: range.clone() }).chain(traced).collect()
 }
 
-/// An address in each page of the kernel that the kept trace ran through. What programs it ran is noted with their images: the
+/// What the kept trace ran through. What programs it ran is noted with their images: the
 /// way to a window begins before it, perhaps in a file that nothing in the window runs.
-fn kernel_pages(capture: &Capture<'_>, spans: &[(&PtStream<'_>, Vec<StreamSpan>)]) -> BTreeSet<u64> {
+fn ran<'c>(capture: &'c Capture<'_>, spans: &[(&PtStream<'_>, Vec<StreamSpan>)]) -> Ran<'c> {
     let decoders = Decoders::new(capture);
-    let mut ran = Ran { images: capture.images(), pages: BTreeSet::new() };
+    let mut ran = Ran { images: capture.images(), pages: BTreeSet::new(), copies: BTreeSet::new() };
     for (stream, spans) in spans {
         for span in spans {
             decoders.with(|decoding| decoding.stream(stream, span.time, &mut ran));
         }
     }
-    ran.pages
+    ran
 }
 
 /// What the kept trace ran.
@@ -229,6 +232,8 @@ struct Ran<'a> {
     images: &'a ProcessImages,
     /// An address in each page of the kernel.
     pages: BTreeSet<u64>,
+    /// The numbers of copies of code that lay in no file.
+    copies: BTreeSet<u32>,
 }
 
 impl FlowSink for Ran<'_> {
@@ -241,7 +246,11 @@ impl FlowSink for Ran<'_> {
             // A block is short; what says otherwise is damaged.
             self.pages.extend((first..=last).step_by(4096).take(64));
         } else if let Some(thread) = block.thread {
-            self.images.function_at(thread.pid, block.ip, block.time.likely);
+            let at = block.time.likely;
+            self.images.function_at(thread.pid, block.ip, at);
+            let end = block.end_ip.saturating_add(LONGEST_INSTRUCTION);
+            let copies = [block.ip, block.end_ip, end].map(|ip| self.images.code_copy_at(thread.pid, ip, at));
+            self.copies.extend(copies.into_iter().flatten());
         }
         ControlFlow::Continue(())
     }

@@ -3,9 +3,9 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use perfdata::Machine;
+use perfdata::{Machine, companion};
 use report::Report;
-use symbols::{KernelCopy, KernelNames, UsedFile};
+use symbols::{KernelCopy, KernelNames, UsedFile, code_copies};
 
 use super::cut::{self, Cut, Looked};
 use super::note;
@@ -22,6 +22,9 @@ pub struct Slice {
     pub perf_data: Vec<u8>,
     /// The kernel's code, where any was traced: then the slice is a directory.
     pub kernel: Option<KernelCopy>,
+    /// Copies of code that lay in no file, where the slice ran any; none where names were replaced, for such code holds what the program
+    /// made of its input.
+    pub code_copies: Option<Vec<u8>>,
     /// Else the kernel's functions that samples name, for a bundle.
     pub kernel_names: Option<KernelNames>,
     /// The text of its machine file, where the recording has one.
@@ -54,7 +57,7 @@ pub fn make(
         report.view = study.view(&report.outliers);
         let files = capture.images().used_files();
         study.add_reasons(&mut report);
-        let Cut { mut plan, kernel, kernel_names } = cut::cut(study, &baselines, &looked);
+        let Cut { mut plan, kernel, code_copies, kernel_names } = cut::cut(study, &baselines, &looked);
         let redaction = redact.then(|| Redaction::new(perf, request, &study.input_diagnostics()));
         let mut note = note::of(study, &baselines, &report);
         if let Some(redaction) = &redaction {
@@ -67,7 +70,9 @@ pub fn make(
             perf.machine_as_used().map(|machine| machine_text(machine, redaction.as_ref())).transpose()?;
         let outcome = Outcome::of(study, &report);
         let perf_data = perf.slice(&plan);
-        Ok((Slice { perf_data, kernel, kernel_names, machine, report, files, redaction }, outcome))
+        let code_copies = code_copies.filter(|_| redaction.is_none());
+        let slice = Slice { perf_data, kernel, code_copies, kernel_names, machine, report, files, redaction };
+        Ok((slice, outcome))
     })
 }
 
@@ -99,7 +104,20 @@ impl Slice {
         }
     }
 
-    /// Writes it to `path`: a file, over one that is there, or a perf.data directory where kernel code belongs to it. The machine file
+    /// What lies beside its perf.data, or with it in a directory, by name, with the contents where there are any.
+    fn companions(&self) -> [(&'static str, Option<&[u8]>); 2] {
+        [
+            (Machine::NAME, self.machine.as_ref().map(String::as_bytes)),
+            (code_copies::NAME, self.code_copies.as_deref()),
+        ]
+    }
+
+    /// The companions that it has.
+    pub(crate) fn own_companions(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
+        self.companions().into_iter().filter_map(|(name, bytes)| Some((name, bytes?)))
+    }
+
+    /// Writes it to `path`: a file, over one that is there, or a perf.data directory where kernel code belongs to it. What lies beside it
     /// goes first and the file with the records last: where they are, all is.
     ///
     /// # Errors
@@ -108,20 +126,21 @@ impl Slice {
         if let Some(kernel) = &self.kernel {
             return self.write_directory(path, kernel).map_err(output::unwritable(path));
         }
-        let machine = Machine::place(path);
         // Another capture's would be taken for the slice's.
-        if self.machine.is_none() && machine.exists() {
-            return Err(Error::Exists(machine));
+        let missing = self.companions().into_iter().filter(|(_, bytes)| bytes.is_none());
+        let mut others = missing.map(|(name, _)| companion(path, name));
+        if let Some(other) = others.find(|other| other.exists()) {
+            return Err(Error::Exists(other));
         }
-        self.write_files(path, &machine).map_err(output::unwritable(path))
+        self.write_files(path).map_err(output::unwritable(path))
     }
 
-    fn write_files(&self, path: &Path, machine: &Path) -> io::Result<()> {
+    fn write_files(&self, path: &Path) -> io::Result<()> {
         let mut data = Draft::of(path)?;
         data.write_all(&self.perf_data)?;
-        if let Some(text) = &self.machine {
-            let mut draft = Draft::of(machine)?;
-            draft.write_all(text.as_bytes())?;
+        for (name, bytes) in self.own_companions() {
+            let mut draft = Draft::of(&companion(path, name))?;
+            draft.write_all(bytes)?;
             draft.publish_synced()?;
         }
         data.publish_synced()
@@ -129,8 +148,8 @@ impl Slice {
 
     fn write_directory(&self, path: &Path, kernel: &KernelCopy) -> io::Result<()> {
         let mut draft = FolderDraft::of(path)?;
-        if let Some(text) = &self.machine {
-            draft.write("machine.json", text.as_bytes())?;
+        for (name, bytes) in self.own_companions() {
+            draft.write(name, bytes)?;
         }
         for (name, bytes) in kernel.files() {
             draft.write(Path::new("kcore_dir").join(name), bytes)?;

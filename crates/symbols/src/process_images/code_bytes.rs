@@ -9,17 +9,21 @@ use std::sync::Arc;
 use model::{CodeBytes, CodeEpoch, CodeSection, Pid, Tsc};
 
 use super::ProcessImages;
+use crate::code_copies::placed::CopyIndex;
+use crate::range_map::RangeMap;
 use crate::timeline::KERNEL_HALF;
 
 impl CodeBytes for ProcessImages {
     fn epoch(&self, pid: Pid, at: Tsc) -> CodeEpoch {
         let version = self.timelines.process(pid).at(at);
-        if let Some(epoch) = self.epochs.known(pid, version.number) {
+        let copies = self.code_copies.at(pid, at);
+        let number = (version.number, copies.number);
+        if let Some(epoch) = self.epochs.known(pid, number) {
             return epoch;
         }
-        let mut sections = self.user_sections(version.pieces.iter());
+        let mut sections = self.user_sections(version.pieces.iter(), copies.pieces);
         self.add_kernel_sections(&mut sections);
-        self.epochs.keep(pid, version.number, version.until, sections)
+        self.epochs.keep(pid, number, version.until.min(copies.until), sections)
     }
 
     fn read(&self, pid: Pid, address: u64, at: Tsc, into: &mut [u8]) -> usize {
@@ -48,11 +52,15 @@ impl ProcessImages {
     fn user_sections<'a>(
         &'a self,
         pieces: impl Iterator<Item = (&'a Range<u64>, &'a u32)>,
+        copies: &RangeMap<CopyIndex>,
     ) -> Vec<CodeSection> {
         let mut sections = Vec::new();
         for (range, &mapping) in pieces {
             let Some(piece) = self.piece_of(range, mapping) else { continue };
-            let Some(file) = piece.image.code(&self.search) else { continue };
+            let Some(file) = piece.image.code(&self.search) else {
+                self.add_copies(range, copies, &mut sections);
+                continue;
+            };
             let file_offset = piece.file_offset(range.start);
             let Some(available) =
                 (file.bytes.len() as u64).checked_sub(file_offset).filter(|&bytes| bytes > 0)
@@ -63,6 +71,26 @@ impl ProcessImages {
             sections.push(CodeSection { range: range.start..end, file: Arc::clone(&file.path), file_offset });
         }
         sections
+    }
+
+    /// The copies that stand for `range`; pages that lie beside each other in memory and in the file are one section.
+    fn add_copies(&self, range: &Range<u64>, copies: &RangeMap<CopyIndex>, sections: &mut Vec<CodeSection>) {
+        let Some(path) = self.code_copies.path() else { return };
+        let mut at = range.start;
+        while let Some((piece, &copy)) = copies.at_or_after(at).filter(|(piece, _)| piece.start < range.end) {
+            let (start, end) = (piece.start.max(range.start), piece.end.min(range.end));
+            at = end;
+            let Some(file_offset) = self.code_copies.file_offset(copy, start) else { continue };
+            let goes_on = |last: &CodeSection| {
+                last.range.end == start
+                    && last.file_offset + (start - last.range.start) == file_offset
+                    && last.file == *path
+            };
+            match sections.last_mut() {
+                Some(last) if goes_on(last) => last.range.end = end,
+                _ => sections.push(CodeSection { range: start..end, file: Arc::clone(path), file_offset }),
+            }
+        }
     }
 
     fn add_kernel_sections(&self, sections: &mut Vec<CodeSection>) {
@@ -87,8 +115,17 @@ impl ProcessImages {
     /// Copies from the one piece that holds `address`.
     fn read_user(&self, pid: Pid, address: u64, at: Tsc, into: &mut [u8]) -> usize {
         let Some(piece) = self.user_piece(pid, address, at) else { return 0 };
-        let Some(file) = piece.image.code(&self.search) else { return 0 };
-        copy(&file.bytes, piece.file_offset(address), piece.range.end - address, into)
+        match piece.image.code(&self.search) {
+            Some(file) => copy(&file.bytes, piece.file_offset(address), piece.range.end - address, into),
+            None => self.read_copied(pid, address, at, piece.range.end - address, into).unwrap_or(0),
+        }
+    }
+
+    /// Copies from the one copy of code that stands for `address`, at most `limit` bytes.
+    fn read_copied(&self, pid: Pid, address: u64, at: Tsc, limit: u64, into: &mut [u8]) -> Option<usize> {
+        let (range, &number) = self.code_copies.at(pid, at).pieces.get(address)?;
+        let file_offset = self.code_copies.file_offset(number, address)?;
+        Some(copy(self.code_copies.bytes(), file_offset, limit.min(range.end - address), into))
     }
 
     /// Copies one poked byte, or what lies before the next one.

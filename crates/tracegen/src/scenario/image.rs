@@ -13,6 +13,8 @@ pub(super) enum Backing {
     Jit,
     /// The same, with its bytes in a jitdump.
     JitDump,
+    /// The same, with its bytes in a file of copies.
+    Copied,
     /// A file at this path, mapped into every process.
     File(String),
 }

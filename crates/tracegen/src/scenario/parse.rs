@@ -107,8 +107,8 @@ impl Reader {
             }
             ["code", backing, address] => parse_code(backing, address, 64, 0)?,
             ["code", backing, address, "bits", "32"] => parse_code(backing, address, 32, 0)?,
-            ["code", "jitdump", address, "at", time] => {
-                parse_code("jitdump", address, 64, picoseconds(time)?)?
+            ["code", backing @ ("jitdump" | "copied"), address, "at", time] => {
+                parse_code(backing, address, 64, picoseconds(time)?)?
             }
             ["thread", rest @ ..] => {
                 self.scenario.threads.push(parse_thread(rest)?);
@@ -183,6 +183,7 @@ fn parse_code(backing: &str, address: &str, bits: u32, since: u64) -> Result<Sec
         "kernel" => Backing::Kernel,
         "jit" => Backing::Jit,
         "jitdump" => Backing::JitDump,
+        "copied" => Backing::Copied,
         path => Backing::File(path.to_owned()),
     };
     Ok(Section::Code(Box::new(Unlinked::new(backing, address, bits, since))))

@@ -3,6 +3,7 @@
 //! Input: a scenario and its execution. Output: a directory that stock perf and tailtrace read. The same bytes each time.
 
 mod aux;
+mod copied;
 mod jitdump;
 mod machine;
 mod perf_data;
@@ -45,6 +46,9 @@ pub fn write(scenario: &Scenario, executed: &Executed, output: &Path) -> Result<
             put(&output.join("symfs").join(path.trim_start_matches('/')), &program)?;
         }
     }
+    if let Some(copies) = copied::copies(scenario) {
+        put(&output.join("perf.data/code"), &copies)?;
+    }
     write_jit_names(scenario, &output.join("symfs/tmp"))?;
     for (pid, dump) in jitdump::dumps(scenario) {
         put(&output.join("symfs").join(jitdump::path(pid).trim_start_matches('/')), &dump)?;
@@ -67,7 +71,8 @@ pub fn write(scenario: &Scenario, executed: &Executed, output: &Path) -> Result<
 /// Writes each process's `perf-PID.map`: start, size and name of the functions made at run time.
 fn write_jit_names(scenario: &Scenario, folder: &Path) -> Result<(), Error> {
     let mut map = String::new();
-    for image in scenario.images.iter().filter(|image| image.backing == Backing::Jit) {
+    let is_named = |image: &&Image| matches!(image.backing, Backing::Jit | Backing::Copied);
+    for image in scenario.images.iter().filter(is_named) {
         for (name, address, end) in image.functions() {
             let _ = writeln!(map, "{address:x} {:x} {name}", end - address);
         }

@@ -288,7 +288,9 @@ impl Writer<'_> {
                 let (address, size) = (image.address, (image.bytes.len() as u64).next_multiple_of(PAGE));
                 let record = match &image.backing {
                     Backing::Kernel => continue,
-                    Backing::Jit | Backing::JitDump => Record::anonymous_mapping(address, size, origin),
+                    Backing::Jit | Backing::JitDump | Backing::Copied => {
+                        Record::anonymous_mapping(address, size, origin)
+                    }
                     Backing::File(path) => {
                         let mapping = Mapping { address, size, file_offset: PAGE, path: path.clone() };
                         Record::mapping(&mapping, elf::build_id(&image.bytes), origin)
