@@ -46,9 +46,20 @@ cpu 0
   run to main for 500ns
 ";
 
+/// One that stores.
+const STORING: &str = "    begin request
+    run to idle branches T99NT999N for 20us
+    end
+    run to main for 500ns
+";
+
 fn made(folder: &std::path::Path) -> Capture {
+    capture_of(folder, REQUESTS)
+}
+
+fn capture_of(folder: &std::path::Path, scenario: &str) -> Capture {
     let file = folder.join("requests.scenario");
-    fs::write(&file, REQUESTS).expect("written");
+    fs::write(&file, scenario).expect("written");
     let made = folder.join("made");
     tracegen::scenario::make(&file, &made).unwrap_or_else(|error| panic!("{error}"));
     Capture { perf_data: made.join("perf.data"), symfs: made.join("symfs"), root: made }
@@ -114,4 +125,23 @@ fn a_slice_goes_on_with_it() {
     for key in ["baselines", "baseline_rule", "causes"] {
         assert_eq!(report["outliers"][0][key], whole[key], "{key}");
     }
+}
+
+/// `stat --causes` decodes all, and compares each outlier with those of its path: by the scenario 10 us of the 30 are extra work. One in ten
+/// only reads here, so that those that store are typical by the usual rule; two of sixteen taken from both kinds would do so.
+#[test]
+fn among_all_each_outlier_is_compared_with_its_path() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let more_that_store = format!("{}  done\n", STORING.repeat(8));
+    let capture = capture_of(folder.path(), &REQUESTS.replace("  done\n", &more_that_store));
+    let arguments = ["--intervals", &capture.intervals(), "--causes", "--format", "json"];
+    let output = capture.tailtrace("stat", &arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let points = report["composition"]["points"].as_array().expect("points");
+    let longest = points.last().expect("the longest interval");
+    let causes = longest["causes"].as_array().expect("causes").iter();
+    let of_extra_work = causes.filter(|cause| cause["cause"] == "user.extra-work");
+    let extra_work: Vec<f64> = of_extra_work.filter_map(|cause| cause["mean_ns"].as_f64()).collect();
+    assert!(matches!(extra_work[..], [ns] if (9_500.0..10_100.0).contains(&ns)), "{longest}");
 }

@@ -12,6 +12,7 @@ mod expected;
 mod machine;
 mod opened;
 mod outcome;
+mod path_classes;
 mod placement;
 mod places;
 mod reasons;

@@ -1,17 +1,18 @@
 //! What the time of all intervals is made of: every interval of the population is decoded and attributed, within a bound of work.
 //!
-//! Outliers are compared with typical intervals, as in a report. What no rule calls an outlier is what typical means, and is not compared.
+//! What no rule calls an outlier is what typical means, and is not compared. Outliers are compared with those of it that took their path.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use attribution::{Examined, attribute_baseline, examine_baseline};
 use model::{Tsc, TscRange};
 use report::{Composition, Constituents, OutlierReport, Timebase};
 
-use super::opened::Study;
+use super::opened::{Baselines, Study};
+use super::path_classes::PathClasses;
 use super::reasons::Bound;
-use super::same_path::entered;
+use super::same_path::{entered, path_of};
 use crate::capture::{Phase, Watch};
 use crate::error::{Error, Result};
 
@@ -42,29 +43,55 @@ impl Study<'_> {
         let members = self.population().members();
         let of_rule: BTreeSet<usize> = self.outliers().into_iter().collect();
         let sample = self.sample_of(members.to_vec(), MOST);
-        let (outliers, quiet): (Vec<usize>, Vec<usize>) =
+        let (outliers, mut quiet): (Vec<usize>, Vec<usize>) =
             sample.into_iter().partition(|index| of_rule.contains(index));
+        quiet.sort_unstable();
         let since = Since::of(self);
-        let mut explained = self.constituents_of(quiet, since, watch)?;
+        let mut explained = self.constituents_of(&quiet, since, watch)?;
+        let paths = quiet.into_iter().zip(explained.iter().map(Constituents::entered));
+        let classes = PathClasses::of(self.intervals(), self.capture().conversion(), paths);
+        let of_outlier =
+            |report: OutlierReport| Constituents::of(&report).starting(since.start(Tsc(report.start_tsc)));
         for some in outliers.chunks(AT_ONCE).take_while(|_| !watch.is_stopped()) {
-            let constituents = |report: OutlierReport| {
-                Constituents::of(&report).starting(since.start(Tsc(report.start_tsc)))
-            };
-            explained.extend(self.explain_each_within(some, watch, constituents)?);
+            explained.extend(self.explain_by_path(some, &classes, watch, of_outlier)?);
         }
         Ok(Composition::of(explained, members.len() as u64))
     }
 
-    /// The causes of each of `quiet`, without a comparison.
-    fn constituents_of(
+    /// What `keep` keeps of the reports on `outliers`, each against the typical intervals of its path.
+    fn explain_by_path<T: Send>(
         &self,
-        mut quiet: Vec<usize>,
-        since: Since,
+        outliers: &[usize],
+        classes: &PathClasses<'_>,
         watch: &Watch,
-    ) -> Result<Vec<Constituents>> {
-        quiet.sort_unstable();
+        keep: impl Fn(OutlierReport) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let none: Baselines = outliers.iter().map(|&index| (index, Vec::new())).collect();
+        let mut examined = self.examine(&none, watch);
+        let paths = outliers.iter().map(|&index| (index, path_of(&examined[&index])));
+        let baselines = classes.typical(paths, self.effort().baselines);
+        examined.extend(self.examine_typical(baselines.values().flatten().copied(), watch));
+        self.reports_on(outliers, &baselines, &examined, keep)
+    }
+
+    /// Examines each of `typical` once as a baseline, in parallel.
+    fn examine_typical(
+        &self,
+        typical: impl IntoIterator<Item = usize>,
+        watch: &Watch,
+    ) -> BTreeMap<usize, Examined> {
         let context = self.capture().for_attribution(self.queues());
-        self.decode_each(&quiet, watch, |index, decoder| {
+        let typical: BTreeSet<usize> = typical.into_iter().collect();
+        let typical: Vec<usize> = typical.into_iter().collect();
+        self.decode_each(&typical, watch, |index, decoder| {
+            (index, examine_baseline(&context, &self.intervals()[index], decoder))
+        })
+    }
+
+    /// The causes of each of `quiet`, without a comparison.
+    fn constituents_of(&self, quiet: &[usize], since: Since, watch: &Watch) -> Result<Vec<Constituents>> {
+        let context = self.capture().for_attribution(self.queues());
+        self.decode_each(quiet, watch, |index, decoder| {
             constituents(&examine_baseline(&context, &self.intervals()[index], decoder), since)
         })
     }

@@ -4,15 +4,15 @@
 //! the capture alone, never on the machine's speed.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use attribution::Examined;
 use intervals::ranks_evenly_apart;
 use model::{Interval, PerfTime};
 use rayon::prelude::*;
 use report::{OutlierReasons, OutlierReport, Reasons};
 
-use super::opened::Study;
-use crate::capture::{Phase, Watch, trace_size};
+use super::opened::{Baselines, Study};
+use crate::capture::trace_size;
 use crate::error::Result;
 
 /// How much is explained at once.
@@ -130,21 +130,20 @@ impl Study<'_> {
         if outliers.is_empty() {
             return Ok(Vec::new());
         }
-        let watch = Arc::new(Watch::default());
-        let _shown = self.show(Phase::Decoding, &watch);
-        self.explain_each_within(outliers, &watch, keep)
+        let baselines = self.baselines(outliers);
+        let examined = self.examine_shown(&baselines);
+        self.reports_on(outliers, &baselines, &examined, keep)
     }
 
-    /// The same; `watch` receives the progress and may stop the work, whose result is worth nothing then.
-    pub(super) fn explain_each_within<T: Send>(
+    /// What `keep` keeps of the reports on `outliers`, each against its `baselines`, all of them examined.
+    pub(super) fn reports_on<T: Send>(
         &self,
         outliers: &[usize],
-        watch: &Watch,
+        baselines: &Baselines,
+        examined: &BTreeMap<usize, Examined>,
         keep: impl Fn(OutlierReport) -> T + Sync,
     ) -> Result<Vec<T>> {
-        let baselines = self.baselines(outliers);
-        let examined = self.examine(&baselines, watch);
-        let explain = |index: &usize| self.outlier_report(*index, &baselines[index], &examined).map(&keep);
+        let explain = |index: &usize| self.outlier_report(*index, &baselines[index], examined).map(&keep);
         outliers.par_iter().with_max_len(1).map(explain).collect()
     }
 }

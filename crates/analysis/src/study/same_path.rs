@@ -15,6 +15,39 @@ pub(super) const CANDIDATES: usize = 4;
 /// would be compared with its like and have no excess.
 const ONE_OF: usize = 8;
 
+/// Functions of the program that an interval entered.
+pub(super) type Path = BTreeSet<Arc<str>>;
+
+/// The functions by which paths differ.
+pub(super) struct Counted(Path);
+
+impl Counted {
+    /// Those that enough of `paths` enter.
+    pub(super) fn of<'p, P: IntoIterator<Item = &'p Arc<str>>>(
+        paths: impl IntoIterator<Item = P>,
+    ) -> Counted {
+        let (mut counts, mut length): (BTreeMap<&Arc<str>, usize>, usize) = (BTreeMap::new(), 0);
+        for path in paths {
+            length += 1;
+            for name in path {
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+        let of_paths = counts.into_iter().filter(|(_, count)| count * ONE_OF >= length);
+        Counted(of_paths.map(|(name, _)| name.clone()).collect())
+    }
+
+    /// What of `path` counts.
+    pub(super) fn in_path<'p>(&self, path: impl IntoIterator<Item = &'p Arc<str>>) -> Path {
+        path.into_iter().filter(|&name| self.0.contains(name)).cloned().collect()
+    }
+}
+
+/// In how many functions two paths differ.
+pub(super) fn distance(a: &Path, b: &Path) -> usize {
+    a.symmetric_difference(b).count()
+}
+
 /// The functions of the program that were entered.
 pub(super) fn entered(calls: &Calls) -> impl Iterator<Item = Arc<str>> {
     let nodes = calls.stretches.iter().filter(|stretch| stretch.calls > 0);
@@ -29,26 +62,23 @@ pub(super) fn nearest<'e>(
     candidates: &[&'e Examined],
     wanted: usize,
 ) -> (Vec<&'e Examined>, usize) {
-    let path = |examined: &Examined| entered(attribution::calls(examined)).collect();
-    let paths: Vec<BTreeSet<Arc<str>>> = candidates.iter().map(|candidate| path(candidate)).collect();
-    let (places, same) = nearest_paths(&path(outlier), &paths, wanted);
+    let paths: Vec<Path> = candidates.iter().map(|candidate| path_of(candidate)).collect();
+    let (places, same) = nearest_paths(&path_of(outlier), &paths, wanted);
     (places.into_iter().map(|place| candidates[place]).collect(), same)
 }
 
+/// The functions of the program that it entered.
+pub(super) fn path_of(examined: &Examined) -> Path {
+    entered(attribution::calls(examined)).collect()
+}
+
 /// The places of the nearest of `paths`, and how many of them do not differ.
-fn nearest_paths(
-    own: &BTreeSet<Arc<str>>,
-    paths: &[BTreeSet<Arc<str>>],
-    wanted: usize,
-) -> (Vec<usize>, usize) {
-    let mut counts: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
-    for name in paths.iter().flatten() {
-        *counts.entry(name).or_default() += 1;
-    }
-    let is_of_path = |name: &&Arc<str>| counts.get(name).is_some_and(|&count| count * ONE_OF >= paths.len());
-    let distance = |path: &BTreeSet<Arc<str>>| own.symmetric_difference(path).filter(is_of_path).count();
+fn nearest_paths(own: &Path, paths: &[Path], wanted: usize) -> (Vec<usize>, usize) {
+    let counted = Counted::of(paths);
+    let own = counted.in_path(own);
+    let from_own = |path: &Path| distance(&own, &counted.in_path(path));
     let mut order: Vec<(usize, usize)> =
-        paths.iter().enumerate().map(|(place, path)| (distance(path), place)).collect();
+        paths.iter().enumerate().map(|(place, path)| (from_own(path), place)).collect();
     order.sort_unstable();
     order.truncate(wanted);
     let same = order.partition_point(|&(distance, _)| distance == 0);

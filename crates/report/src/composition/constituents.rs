@@ -57,6 +57,11 @@ impl Constituents {
         Constituents { entered, ..self }
     }
 
+    /// The functions of the program that it entered, each once, in order.
+    pub fn entered(&self) -> &[Arc<str>] {
+        &self.entered
+    }
+
     pub(super) fn of_cause(&self, cause: &str) -> u64 {
         self.causes.get(cause).copied().unwrap_or(0)
     }
