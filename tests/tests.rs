@@ -96,6 +96,7 @@ mod ptwrite;
 mod ptwrite_snapshots;
 mod random_programs;
 mod readme;
+mod recorded_code;
 mod recording;
 mod records;
 mod requests;

@@ -3,6 +3,7 @@
 
 pub(crate) mod buffers;
 pub(crate) mod clocks;
+pub(crate) mod code_copies;
 pub(crate) mod command;
 pub(crate) mod descriptors;
 mod gather;

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::tags::TagArgs;
 
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Args)]
 pub(crate) struct RecordArgs {
     /// The perf.data to write; beside it, or in it where it is a directory, the machine file.
@@ -19,6 +20,10 @@ pub(crate) struct RecordArgs {
     /// Records no Intel PT where the machine has it: records and samples only, as where it has none.
     #[arg(long)]
     pub(crate) no_pt: bool,
+    /// Copies no code that lies in no file: of memory that the recorded processes made executable themselves (docs/recording.md, "Code in no
+    /// file").
+    #[arg(long)]
+    pub(crate) no_code_copies: bool,
     /// Records system calls, exceptions and samples of this cgroup alone, by its path below the cgroup file system; switches, wake-ups,
     /// interrupts and the trace are still those of the whole machine, for others make its threads wait.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["tid", "machine_only"])]

@@ -16,6 +16,7 @@ use crate::machine::tree::Tree;
 use crate::machine::{pausing, pt};
 use crate::output::{self, Outcome};
 use crate::record::clocks::Readings;
+use crate::record::code_copies::CodeCopies;
 use crate::record::command::{Asked, Whose};
 use crate::record::descriptors::Descriptors;
 use crate::record::offered::Offered;
@@ -36,7 +37,7 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
         args.bundles.bundle_to.is_some() || args.bundles.tags.by_name().is_empty(),
         "--tag is for bundles: it needs --bundle-to DIR"
     );
-    let plan = if args.snapshots.over.is_empty() { None } else { Some(plan(args)?) };
+    let mut plan = if args.snapshots.over.is_empty() { None } else { Some(plan(args)?) };
     let missing = what_cannot_pause(args);
     let events: Vec<&str> = plan.iter().flat_map(Plan::events).collect();
     let asked = Asked {
@@ -54,6 +55,11 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     let offered = Offered::below(&args.root);
     let ring = plan.as_ref().map(|plan| snapshots::output(&plan.folder));
     let composed = command::compose(ring.as_ref().unwrap_or(&args.output), asked, &offered, &args.perf)?;
+    // Without a trace it would serve for nothing.
+    let copies_code = composed.has_trace && !args.no_code_copies;
+    if let Some(plan) = &mut plan {
+        plan.copies_code = copies_code;
+    }
     if !composed.has_trace {
         let why = if args.no_pt {
             "without Intel PT"
@@ -95,9 +101,11 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     let oldest = older::Oldest::clear(&args.output)?;
     let readings = Readings::begin();
     let mut descriptors = Descriptors::begin(&args.root, &args.perf);
+    let copies = if copies_code { CodeCopies::begin(&args.root, &args.perf) } else { CodeCopies::none() };
     let code = perf::run(&command, &[], &[], |running| {
         thread::scope(|scope| {
             scope.spawn(|| descriptors.look_while(running));
+            scope.spawn(|| copies.look_while(running));
             readings.take_while(running);
         });
     });
@@ -111,7 +119,8 @@ pub(super) fn run(args: &RecordArgs) -> Result<Outcome> {
     if replaced && args.output.exists() {
         let companions = machine_file::write(args, descriptors.into_entries())
             .and_then(|()| readings.write(&args.output))
-            .and_then(|()| ptwrite::write(&args.output, &args.perf));
+            .and_then(|()| ptwrite::write(&args.output, &args.perf))
+            .and_then(|()| copies.write(&args.output));
         match companions {
             Err(error) if code != 0 => output::print_error(&error),
             written => written?,
@@ -165,6 +174,7 @@ fn plan(args: &RecordArgs) -> Result<Plan> {
             Some(duration) => Some(Duration::from_nanos(text::duration_ns(duration).context("--duration")?)),
             None => None,
         },
+        copies_code: false,
         most_bytes: asked.max_size.map(|mib| mib.saturating_mul(1 << 20)),
     })
 }

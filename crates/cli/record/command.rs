@@ -317,6 +317,12 @@ pub(super) fn split(given: &[OsString]) -> (&[OsString], &[OsString]) {
     }
 }
 
+/// Whether perf records more than the processes that it starts or is attached to.
+pub(super) fn is_of_whole_machine(given: &[OsString]) -> bool {
+    let (options, _) = split(given);
+    !options.iter().any(|option| is_any(option, &TARGETS))
+}
+
 /// The processes that perf is attached to.
 pub(super) fn attached(given: &[OsString]) -> Vec<i32> {
     let (options, _) = split(given);

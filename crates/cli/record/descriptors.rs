@@ -168,7 +168,7 @@ impl Descriptors {
 }
 
 /// Adds the processes below `pid`, as far as the kernel lists them (`CONFIG_PROC_CHILDREN`).
-fn add_children(proc: &Path, pid: i32, pids: &mut BTreeSet<i32>) {
+pub(super) fn add_children(proc: &Path, pid: i32, pids: &mut BTreeSet<i32>) {
     for task in names(&proc.join(format!("{pid}/task"))) {
         let children =
             fs::read_to_string(proc.join(format!("{pid}/task/{task}/children"))).unwrap_or_default();

@@ -9,9 +9,10 @@ use analysis::output::write_file;
 use analysis::request::PTWRITE;
 use anyhow::{Context as _, Result};
 use perfdata::{Machine, companion};
+use symbols::code_copies;
 
 /// What record writes beside a capture.
-const COMPANIONS: [&str; 3] = [Machine::NAME, intervals::CLOCKS, PTWRITE];
+const COMPANIONS: [&str; 4] = [Machine::NAME, intervals::CLOCKS, PTWRITE, code_copies::NAME];
 
 /// What lies at a capture's place; of a directory its `data`, too, which perf writes last.
 #[derive(PartialEq, Eq)]
@@ -110,7 +111,7 @@ impl Oldest {
 }
 
 /// Where these are for the capture at `capture`, in the same order.
-fn companions(capture: &Path) -> [PathBuf; 3] {
+fn companions(capture: &Path) -> [PathBuf; COMPANIONS.len()] {
     COMPANIONS.map(|name| companion(capture, name))
 }
 

@@ -42,6 +42,7 @@ use rustix::process::{Pid, Signal, getpriority_process, setpriority_process};
 use signal_hook::consts::SIGUSR2;
 
 use super::clocks::Readings;
+use super::code_copies::CodeCopies;
 use super::perf::{self, Running};
 use crate::machine::tree::Tree;
 use crate::output;
@@ -94,6 +95,8 @@ pub(crate) struct Plan {
     pub(crate) keep: bool,
     /// What becomes of the slices; `None`: they stay.
     pub(crate) bundles: Option<Bundles>,
+    /// Whether code that lies in no file is copied.
+    pub(crate) copies_code: bool,
     /// Below it lie the programs that run.
     pub(crate) root: PathBuf,
     /// When the recording ends, at the latest.
@@ -168,7 +171,8 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, given: &[OsString]) -> Result
     if let Some(bundles) = &plan.bundles {
         room::remove_drafts(&bundles.to);
     }
-    let beside = Beside::begin(&plan.root, given)?;
+    let copies = if plan.copies_code { CodeCopies::begin(&plan.root, given) } else { CodeCopies::none() };
+    let beside = Beside::begin(&plan.root, given, copies)?;
     let mut cutter = Cutter::new(plan, &beside, &readings);
     let mut watched = Watched::default();
     let (written, of_written) = mpsc::channel();
@@ -196,6 +200,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, given: &[OsString]) -> Result
             }
             scope.spawn(|| readings.take_while(running));
             scope.spawn(|| beside.look_while(running));
+            scope.spawn(|| beside.copies.look_at_rings(running));
             watched = watch.over(running);
             step_forward(usual);
         });
@@ -203,6 +208,7 @@ pub(crate) fn run(words: &[OsString], plan: &Plan, given: &[OsString]) -> Result
     drop(ringer);
     ring::remove_open(&plan.folder);
     readings.write_until_now(&plan.clocks())?;
+    beside.copies.print_notes(&plan.folder);
     account::end(plan, &cutter.finish(watched)?, delivered)?;
     Ok(code)
 }

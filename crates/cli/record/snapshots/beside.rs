@@ -10,6 +10,7 @@ use anyhow::Result;
 use intervals::PtwriteSpec;
 use perfdata::Machine;
 
+use crate::record::code_copies::CodeCopies;
 use crate::record::descriptors::Descriptors;
 use crate::record::perf::Running;
 use crate::record::{gather, ptwrite};
@@ -18,19 +19,22 @@ use crate::record::{gather, ptwrite};
 pub(super) struct Beside {
     machine: Machine,
     descriptors: Mutex<Descriptors>,
+    /// Of code that lies in no file.
+    pub(super) copies: CodeCopies,
     /// Of a program that marks by PTWRITE.
     ptwrite: Option<String>,
 }
 
 impl Beside {
-    /// Of the machine below `root`; `given` are perf's options, `--`, and the program.
+    /// Of the machine below `root`, with these copies; `given` are perf's options, `--`, and the program.
     ///
     /// # Errors
     /// What the operating system says.
-    pub(super) fn begin(root: &Path, given: &[OsString]) -> Result<Beside> {
+    pub(super) fn begin(root: &Path, given: &[OsString], copies: CodeCopies) -> Result<Beside> {
         Ok(Beside {
             machine: gather::machine(root)?,
             descriptors: Mutex::new(Descriptors::begin(root, given)),
+            copies,
             ptwrite: ptwrite::spec(given),
         })
     }
@@ -53,6 +57,7 @@ impl Beside {
         let descriptors = self.descriptors.lock().unwrap_or_else(PoisonError::into_inner).entries_now();
         let machine = Machine { descriptors, ..self.machine.clone() };
         write_file(&Machine::place(ring), machine.to_json()?.as_bytes())?;
+        self.copies.write_now(ring)?;
         if let Some(spec) = &self.ptwrite {
             write_file(&ptwrite_beside(ring), spec.as_bytes())?;
         }

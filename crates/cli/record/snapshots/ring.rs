@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use analysis::request::ptwrite_beside;
-use perfdata::Machine;
+use perfdata::{Machine, companion};
+use symbols::code_copies;
 
 use super::watched::Watched;
 
@@ -61,6 +62,7 @@ pub(super) fn remove(ring: &Path) {
     } else {
         let _ = fs::remove_file(Machine::place(ring));
         let _ = fs::remove_file(ptwrite_beside(ring));
+        let _ = fs::remove_file(companion(ring, code_copies::NAME));
         let _ = fs::remove_file(ring);
     }
 }

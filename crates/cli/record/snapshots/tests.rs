@@ -20,6 +20,7 @@ fn plan(folder: &Path) -> Plan {
         ring_on: None,
         keep: false,
         bundles: None,
+        copies_code: false,
         root: PathBuf::from("/"),
         duration: None,
         most_bytes: None,
