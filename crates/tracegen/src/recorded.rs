@@ -17,11 +17,13 @@ mod schedule;
 mod splice;
 mod tracer;
 
+use std::ops::Range;
 use std::path::Path;
 
 use crate::capture::Capture;
 use crate::encoder::{Addresses, Settings};
 use crate::error::Error;
+use anonymous::Anonymous;
 use block::{Blocks, EntryPoints, read_entry_points};
 use clock::{GuestClock, PerfTime};
 use flow::{Event, Flow};
@@ -87,17 +89,31 @@ pub fn encode(request: &Request<'_>, scopes: &[Scope]) -> Result<Recorded, Error
         return Err(Error::Usage("a guest's clock runs at least once as slow as the host's".to_owned()));
     }
     let recording = Recording::read(request)?;
-    let (mut recorded, power) = recording.write_ledgers(request)?;
+    let (mut recorded, power, lasted) = recording.write_ledgers(request)?;
     let (guest, schedule, time) = (&recording.guest, &recording.schedule, recording.time);
     let power = PowerRecords::of(&power, guest, schedule, time)?;
     let kernel = request.output.join("perf.data/kcore_dir");
     kernel::trim(&request.guest.join("kcore_dir"), &kernel, &recording.blocks)?;
-    anonymous::write(&recording.guest, &recording.blocks, &request.output.join("anonymous.bin"))?;
+    let code = Anonymous::read(&recording.guest, &recording.blocks)?;
+    code.write(&request.output.join("anonymous.bin"))?;
+    let copies = code.copies(&lasted);
     for &scope in scopes {
+        if let Some(copies) = &copies {
+            put(&request.output.join(code_beside(scope)), copies)?;
+        }
         let bytes = recording.write_trace(request, scope, &power)?;
         recorded.trace_bytes.push((scope, bytes));
     }
     Ok(recorded)
+}
+
+/// Where the copies of code lie of a scope's capture, a directory or a file.
+fn code_beside(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Everything => "perf.data/code",
+        Scope::User => "user/perf.data.code",
+        Scope::Threads => "thread/perf.data/code",
+    }
 }
 
 /// All that came out of the emulator.
@@ -140,8 +156,8 @@ impl Recording {
         self.logs.iter().map(flow).collect()
     }
 
-    /// Writes `log/`.
-    fn write_ledgers(&self, request: &Request<'_>) -> Result<(Recorded, PowerEvents), Error> {
+    /// Writes `log/`. Also returns from which TSC to which the log has instructions.
+    fn write_ledgers(&self, request: &Request<'_>) -> Result<(Recorded, PowerEvents, Range<u64>), Error> {
         let directory = request.output.join("log");
         std::fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
         let bound = (u128::from(request.gap_ns) * u128::from(self.time.hertz()) / 1_000_000_000) as u64;
@@ -164,7 +180,9 @@ impl Recording {
             put(&directory.join("stalls.csv"), stall_table(&stalls))?;
         }
         put(&directory.join("machine.json"), self.machine(request, bound, &spans))?;
-        Ok((recorded, power))
+        let begin = spans.iter().map(|(begin, _)| *begin).min().unwrap_or_default();
+        let end = spans.iter().map(|(_, end)| *end).max().unwrap_or_default();
+        Ok((recorded, power, begin..end))
     }
 
     /// What a reader of `log/` must know of the clocks.

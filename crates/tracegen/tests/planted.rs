@@ -144,15 +144,19 @@ fn the_program_in_ada_marks_its_intervals_and_lists_what_it_planted() {
     check_program_of("ada.sh", "depot.ada", 15);
 }
 
-/// Written in D, in Free Pascal, and in Nim, whose compilers no test installs.
+/// Written in D, in Free Pascal, in Nim, and in Vala, whose compilers no test installs.
 #[test]
-fn the_programs_in_d_pascal_and_nim_mark_their_intervals_and_list_what_they_planted() {
-    let written =
-        [("gdc", "d.sh", "brewery.d"), ("fpc", "pas.sh", "quarry.pas"), ("nim", "nim.sh", "orchard.nim")];
+fn the_programs_in_d_pascal_nim_and_vala_mark_their_intervals_and_list_what_they_planted() {
+    let written = [
+        ("gdc", "d.sh", "brewery.d"),
+        ("fpc", "pas.sh", "quarry.pas"),
+        ("nim", "nim.sh", "orchard.nim"),
+        ("valac", "vala.sh", "observatory.vala"),
+    ];
     for (compiler, wrapper, source) in written {
         if Command::new(compiler).arg("-h").output().is_err() {
             eprintln!(
-                "the_programs_in_d_pascal_and_nim_mark_their_intervals_and_list_what_they_planted: left out: there is no {compiler}"
+                "the_programs_in_d_pascal_nim_and_vala_mark_their_intervals_and_list_what_they_planted: left out: there is no {compiler}"
             );
             continue;
         }

@@ -101,6 +101,16 @@ fn write(path: &Path, bytes: &[u8]) {
 
 /// A guest's perf.data: one CPU, one thread that came to it at `switched`, its program and the kernel.
 fn guest(switched: u64) -> Vec<u8> {
+    guest_with(switched, |origin| vec![program(origin)])
+}
+
+fn program(origin: Origin) -> Record {
+    let mapping = Mapping { address: USER, size: 0x1000, file_offset: 0x1000, path: "/bin/loop".to_owned() };
+    Record::mapping(&mapping, elf::build_id(&USER_CODE), origin)
+}
+
+/// The same with these records of the user's memory.
+fn guest_with(switched: u64, mapped: impl Fn(Origin) -> Vec<Record>) -> Vec<u8> {
     let mut out = Container::default();
     // MMAP, COMM, TASK, sample_id_all, MMAP2, context_switch, build_id
     let flags = 1 << 8 | 1 << 9 | 1 << 13 | 1 << 18 | 1 << 23 | 1 << 26 | 1 << 34;
@@ -121,8 +131,9 @@ fn guest(switched: u64) -> Vec<u8> {
     out.push(&Record::kernel_mapping(KERNEL, 0x1000, Origin::default()));
     let origin = |time| Origin { pid: 100, tid: 100, time, cpu: 0, id: 7 };
     out.push(&Record::comm("loop", origin(0)));
-    let mapping = Mapping { address: USER, size: 0x1000, file_offset: 0x1000, path: "/bin/loop".to_owned() };
-    out.push(&Record::mapping(&mapping, elf::build_id(&USER_CODE), origin(0)));
+    for record in mapped(origin(0)) {
+        out.push(&record);
+    }
     out.push(&Record::switch_in((0, 0), origin(switched)));
     out.push(&Record::finished_round());
     out.features.push((feature::PMU_MAPPINGS, 0u32.to_le_bytes().to_vec()));
@@ -137,6 +148,10 @@ fn encoded(root: &Path, words: &[u64]) -> Result<Recorded, Error> {
 }
 
 fn encoded_with_switch(root: &Path, words: &[u64], switched: u64) -> Result<Recorded, Error> {
+    encoded_of(root, words, &guest(switched))
+}
+
+fn encoded_of(root: &Path, words: &[u64], guest: &[u8]) -> Result<Recorded, Error> {
     let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     write(&root.join("log/vcpu0.log"), &words);
     let mut listed = Vec::new();
@@ -157,7 +172,7 @@ fn encoded_with_switch(root: &Path, words: &[u64], switched: u64) -> Result<Reco
     let symbols = format!(
         "{KERNEL:x} T _stext\n{KERNEL:x} T _text\n{FAULT_ENTRY:x} T asm_exc_page_fault\n{end:x} T _etext\n"
     );
-    write(&root.join("guest/data"), &guest(switched));
+    write(&root.join("guest/data"), guest);
     write(&root.join("guest/kcore_dir/kcore"), &kcore);
     write(&root.join("guest/kcore_dir/kallsyms"), symbols.as_bytes());
     write(&root.join("guest/kcore_dir/modules"), b"");
@@ -422,4 +437,36 @@ fn with_one_event_of_the_log_altered_perf_does_not_find_what_was_executed() {
         };
         assert_ne!(addresses(&lines), EXECUTED, "{what} was not noticed");
     }
+}
+
+/// Code in memory without a file is in no capture but as copies, unless a jitdump has it.
+#[test]
+fn code_without_a_file_is_copied_as_it_ran() {
+    let anonymous = |origin| Record::anonymous_mapping(USER & !0xfff, 0x1000, origin);
+    let dump = |origin| {
+        let path = "/results/jit-100.dump".to_owned();
+        Record::mapping_by_inode(&Mapping { address: 0x7000, size: 0x1000, file_offset: 0, path }, origin)
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, guest: &[u8]| {
+        let root = folder.path().join(name);
+        encoded_of(&root, &log(), guest).unwrap();
+        let out = root.join("out");
+        assert_eq!(out.join("anonymous.bin").exists(), name != "file");
+        let read = |path: &str| std::fs::read(out.join(path)).ok();
+        let all = ["perf.data/code", "user/perf.data.code", "thread/perf.data/code"].map(read);
+        assert!(all[0] == all[1] && all[1] == all[2]);
+        all[0].clone()
+    };
+    let copies =
+        of("memory", &guest_with(90_000, |origin| vec![anonymous(origin), anonymous(origin)])).unwrap();
+    let number = |at: usize| u64::from_le_bytes(copies[at..at + 8].try_into().unwrap());
+    let code = [&USER_CODE[..6], &NOP[..], &USER_CODE[11..]].concat();
+    assert_eq!((&copies[..16], number(16), copies.len()), (&b"tailtrace-code/1"[..], 1, 64 + code.len()));
+    assert_eq!([number(24), number(32), number(56)], [(code.len() as u64) << 32 | 0x64, USER, 64]);
+    assert_eq!(copies[64..], code);
+    // Process 100. The guest's TSC at the log's begin and end.
+    assert!((100_000..100_100).contains(&number(40)) && (100_700..=101_000).contains(&number(48)));
+    assert_eq!(of("dump", &guest_with(90_000, |origin| vec![anonymous(origin), dump(origin)])), None);
+    assert_eq!(of("file", &guest(90_000)), None);
 }
