@@ -14,6 +14,7 @@ pub(crate) mod hot_paths;
 pub(crate) mod kernel_runs;
 mod kernel_stack;
 mod later_callers;
+mod led_to;
 pub(crate) mod resched;
 pub(crate) mod roots;
 mod silences;

@@ -104,6 +104,8 @@ pub(crate) struct Stall {
 pub(crate) struct Spin {
     /// When.
     pub(crate) range: TscRange,
+    /// The last known time before it: what ran in between led to the loop.
+    pub(crate) packet: Tsc,
     /// The function that the loop is in.
     pub(crate) function: Option<Arc<str>>,
     /// What called that function, if the flow shows it.

@@ -20,11 +20,13 @@
 //!
 //! A packet holds up to 6 branches, or 47, and the time of the first. So the last iterations and the branch that
 //! leaves the loop share one time, and only the next packet is an upper bound. All iterations take the same time, so
-//! those after the last known time are extrapolated at the average rate of those before it, up to that bound.
+//! those after the last known time are extrapolated at the average rate of those before it, up to that bound. So it is where the loop
+//! begins, between two times, after other code: its blocks are counted back from the later one ([`pace::Pace`]).
 
 mod before;
 mod judge;
 mod open;
+mod pace;
 
 use std::sync::Arc;
 
@@ -192,7 +194,7 @@ impl Spins {
 
     /// The loop of `tried` waits; its third iteration begins with `block` at `at`.
     fn begin(&mut self, tried: &Iteration, how: Waiting, function: Option<&Function>, begins: (&Block, Tsc)) {
-        self.open = Some(Open::new(tried, how, function, begins, self.before.up_to(tried.since)));
+        self.open = Some(Open::new(tried, how, function, begins, &self.before));
         (self.tried, self.pass, self.called) = (None, None, None);
     }
 

@@ -17,6 +17,7 @@ use super::code::{Code, Inlined};
 use super::entries::{Arrival, Enabled, Entries, Off};
 use super::kernel_runs::{KernelRuns, Place};
 use super::kernel_stack::KernelStack;
+use super::led_to::lead_to;
 use super::resched::Resched;
 use super::silences::Silences;
 use super::spins::Spins;
@@ -195,6 +196,7 @@ impl<'a> Walker<'a> {
         let code = self.user.take_code();
         self.user.later.tell(&mut self.paths, self.code.pid, self.code.functions);
         let (stalls, strings) = self.stalls.finish();
+        lead_to(&mut self.user.done, &self.spins.done);
         Activity {
             frames: self.stack.finish(at),
             kernel: self.kernel.code,

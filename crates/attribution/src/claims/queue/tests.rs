@@ -62,6 +62,7 @@ fn a_mark_tells_more_than_a_loop_whose_end_is_not_known() {
     let spin = Spin {
         caller: None,
         range: TscRange::new(Tsc(90), Tsc(450)),
+        packet: Tsc(90),
         function: None,
         address: 0,
         rounds: 9,

@@ -3,7 +3,7 @@
 //! A jump back shows a loop when its first iteration is over. That one, and others that ran another way, is code that later iterations run,
 //! too. What led there is other code.
 
-use model::{Pid, Tsc};
+use model::{Pid, Ticks, Tsc};
 use pt::{Block, BlockEnd};
 
 use crate::inputs::functions::Functions;
@@ -104,10 +104,35 @@ impl Before {
         self.last_first().skip_while(|ran| ran.at > at).collect()
     }
 
+    /// When the first one after `at` ran, if one did.
+    pub(super) fn first_after(&self, at: Tsc) -> Option<Tsc> {
+        self.last_first().take_while(|ran| ran.at > at).last().map(|ran| ran.at)
+    }
+
     fn last_first(&self) -> impl Iterator<Item = Ran> {
         let kept = self.count.saturating_sub(MOST_BEFORE)..self.count;
         kept.rev().map(|count| self.blocks[count % MOST_BEFORE])
     }
+}
+
+/// Where a wait began.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entered {
+    /// The time of its first block.
+    pub(super) at: Tsc,
+    /// Where other code that led to it has this time, too: then the wait began later.
+    pub(super) shares: Option<Shares>,
+    /// The next time of a block of the wait, if it is one of `before`.
+    pub(super) next: Option<Tsc>,
+}
+
+/// What has the time of a wait's first block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shares {
+    /// How many blocks of the wait, up to the next time, or up to the last one of `before`.
+    pub(super) blocks: u64,
+    /// What those that led to it take, at the rate of what ran before them.
+    pub(super) led: Ticks,
 }
 
 /// When the wait in the loop of the blocks `known`, each by its first and its last instruction, began, of which `before` ran, the last one first, up
@@ -118,10 +143,24 @@ pub(super) fn entered(
     known: &[(u64, u64)],
     since: Tsc,
     mut pauses: impl FnMut(&Ran) -> bool,
-) -> Tsc {
+) -> Entered {
     let is_known = |ran: &&Ran| known.iter().any(|(_, end)| *end == ran.end_ip);
-    let first = before.iter().take_while(is_known).filter(|ran| pauses(ran)).last();
-    first.map_or(since, |ran| ran.at)
+    let of_wait = before.iter().take_while(is_known).enumerate();
+    let Some((place, first)) = of_wait.filter(|(_, ran)| pauses(ran)).last() else {
+        return Entered { at: since, shares: None, next: None };
+    };
+    let at = first.at;
+    let blocks = before[..=place].iter().rev().take_while(|ran| ran.at == at).count();
+    let next = place.checked_sub(blocks).map(|place| before[place].at);
+    Entered { at, shares: shares(at, blocks as u64, &before[place + 1..]), next }
+}
+
+/// What has the time `at`, when a wait began, of which so many `blocks` have it: some of `others`, which ran before it, the last one first.
+fn shares(at: Tsc, blocks: u64, others: &[Ran]) -> Option<Shares> {
+    let led = others.iter().take_while(|ran| ran.at == at).count();
+    let earlier = &others[led..];
+    let took = at.since(earlier.last()?.at).0.saturating_mul(led as u64);
+    (led > 0).then_some(Shares { blocks, led: Ticks(took / earlier.len() as u64) })
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use model::{Ticks, Tsc, TscRange};
 use pt::Block;
 
-use super::before::{Ran, entered};
+use super::before::{Before, Entered, Ran, entered};
+use super::pace::Pace;
 use super::{Iteration, MOST_BLOCKS, MOST_KNOWN};
 use crate::inputs::functions::Function;
 use crate::walk::activity::Spin;
@@ -18,11 +19,16 @@ pub(super) const MOST_OF_WAY: usize = 128;
 /// The most ways that wrote small state, each once so far.
 const MOST_UNSURE: usize = 16;
 
+/// How many times as long as what ran before it the code that leads to a loop may take.
+const MOST_SLOWER: u64 = 4;
+
 pub(super) struct Open {
     pub(super) head: u64,
     since: Tsc,
     /// What ran before, the last one first.
     before: Vec<Ran>,
+    /// How fast its blocks run.
+    pace: Pace,
     rounds: u64,
     /// The last exactly known time: that of the backward jump which completed this number of iterations.
     known: (Tsc, u64),
@@ -54,12 +60,13 @@ impl Open {
         how: Waiting,
         function: Option<&Function>,
         (block, at): (&Block, Tsc),
-        before: Vec<Ran>,
+        before: &Before,
     ) -> Open {
         let mut open = Open {
             head: tried.head,
             since: tried.since,
-            before,
+            before: before.up_to(tried.since),
+            pace: Pace::new(before.first_after(tried.since)),
             rounds: 2,
             known: (at, 2),
             function: function.map(|known| known.name.clone()),
@@ -136,6 +143,7 @@ impl Open {
         self.differ |= self.path.has_rounds();
         self.path = std::mem::take(&mut self.path).anew(block);
         (self.away, self.paused) = (None, None);
+        self.pace.round(at, self.since);
         self.rounds += 1;
         if at > self.known.0 {
             self.known = (at, self.rounds);
@@ -154,6 +162,7 @@ impl Open {
 
     /// `block` runs next, and no iteration begins with it.
     pub(super) fn go_through(&mut self, block: &Block, at: Tsc) {
+        self.pace.block(at, self.since);
         if self.paused == Some(self.path.ran()) {
             self.away = Some((at, Ticks(0)));
         }
@@ -193,8 +202,10 @@ impl Open {
         let stop = stop.min(at.max(self.since)).max(self.since);
         let only_looks = self.how == [Waiting::Looks];
         let begins = |ran: &Ran| only_looks || ran.calls || pauses(ran);
-        let entered = entered(&self.before, &self.blocks, self.since, begins).max(floor).min(self.since);
-        let (mut from, mut rounds, mut spins) = (entered, self.rounds, Vec::new());
+        let entered = entered(&self.before, &self.blocks, self.since, begins);
+        let packet = entered.at.max(floor).min(self.since);
+        let begin = self.begin(&entered).clamp(packet, stop.max(packet));
+        let (mut from, mut rounds, mut spins) = (begin, self.rounds, Vec::new());
         let end = (TscRange::new(stop, stop), self.away.is_some(), uncertainty);
         let cuts = self.unsure.iter().map(|(_, range)| (*range, true, Ticks(0)));
         for (cut, left, uncertainty) in cuts.chain([end]) {
@@ -205,9 +216,24 @@ impl Open {
             }
             let (function, caller) = (self.function.clone(), self.caller.clone());
             let (address, dozes) = (self.head, self.dozes);
-            spins.push(Spin { range, function, caller, address, rounds, dozes, left, uncertainty });
+            let packet = if spins.is_empty() { packet } else { range.start };
+            spins.push(Spin { range, packet, function, caller, address, rounds, dozes, left, uncertainty });
             rounds = 0;
         }
         spins
+    }
+
+    /// When it began: other code may have run since the last time packet before, so its blocks are counted back from the next time. Where that
+    /// code would have taken a multiple of its time, one of both stalled, and it is not known which.
+    fn begin(&self, entered: &Entered) -> Tsc {
+        let Some(shares) = entered.shares.filter(|_| !self.differ) else { return entered.at };
+        let before_next = match entered.next {
+            Some(next) => Some((next, shares.blocks)),
+            None => self.pace.first.map(|(next, blocks)| (next, blocks + shares.blocks)),
+        };
+        let took = before_next.and_then(|(next, blocks)| Some((next, self.pace.of(blocks)?)));
+        let begin = took.map_or(entered.at, |(next, took)| Tsc(next.0.saturating_sub(took.0)));
+        let plausible = begin.since(entered.at).0 / MOST_SLOWER <= shares.led.0;
+        if plausible { begin } else { entered.at }
     }
 }

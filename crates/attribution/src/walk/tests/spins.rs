@@ -228,6 +228,35 @@ fn a_poll_function_that_is_called_in_a_loop_waits() {
     assert_eq!(spins(&walk(&table, &script, 2_000)), [("take", 100, 1_600, 49, true)]);
 }
 
+/// Rounds of 30 ticks, and a time packet every 300: four rounds have the time 100 of the call before, so the wait began at 400 - 4 x 30, and what led there
+/// ran until then. Where nothing else has that time, it is when the wait began; and where what led there was much faster before, for then something
+/// stalled, and it is not known what.
+#[test]
+fn the_first_iterations_are_counted_back_from_the_next_time() {
+    let table = code();
+    let flow = |worked_at: u64, called_at: u64| {
+        let mut script = Script::new(&table);
+        script.block(worked_at, "work", 0, BlockEnd::Jump).block(called_at, "work", 0x20, BlockEnd::Call);
+        for round in 0..54_u64 {
+            let at = if round < 4 { 100 } else { 400 + (round - 4) / 10 * 300 };
+            script.block(at, "take", 0, BlockEnd::Call).block(at, "try", 0, BlockEnd::Return).block(
+                at,
+                "take",
+                Script::AFTER,
+                BlockEnd::ConditionalBranch,
+            );
+        }
+        script.block(1_900, "work", 0x40, BlockEnd::Jump).block(2_000, "work", 0x60, BlockEnd::Jump);
+        let activity = walk(&table, &script, 2_100);
+        let worked = activity.runs.first().expect("it worked").range.stop.0;
+        let (_, from, to, ..) = spins(&activity)[0];
+        (worked, from, to)
+    };
+    assert_eq!(flow(50, 100), (280, 280, 1_900));
+    assert_eq!(flow(50, 90), (100, 100, 1_900));
+    assert_eq!(flow(90, 100), (100, 100, 1_900));
+}
+
 /// Each tenth look the lock is free, and another thread takes it first.
 #[test]
 fn a_failed_attempt_does_not_end_the_loop() {

@@ -15,11 +15,27 @@ fn the_first_attempt_is_of_the_wait() {
     let before =
         ran(&[(0x99, 5), (0x1a, 10), (0x1f, 20), (0x35, 30), (0x1a, 40), (0x1f, 50), (0x35, 60), (0x35, 65)]);
     let any = |_: &Ran| true;
-    assert_eq!(entered(&before, &known, Tsc(65), any), Tsc(10));
-    assert_eq!(entered(&before, &known[..1], Tsc(65), any), Tsc(65));
-    assert_eq!(entered(&[], &known, Tsc(65), any), Tsc(65));
+    assert_eq!(entered(&before, &known, Tsc(65), any).at, Tsc(10));
+    assert_eq!(entered(&before, &known[..1], Tsc(65), any).at, Tsc(65));
+    assert_eq!(entered(&[], &known, Tsc(65), any).at, Tsc(65));
     // The delay pauses.
-    assert_eq!(entered(&before, &known, Tsc(65), |ran| ran.end_ip == 0x35), Tsc(30));
+    assert_eq!(entered(&before, &known, Tsc(65), |ran| ran.end_ip == 0x35).at, Tsc(30));
+}
+
+/// Three blocks of the loop have the time of two before it; the next time is 20, or later than all that is known. What ran before took 4 for two blocks.
+#[test]
+fn other_code_may_have_the_time_of_the_first_attempt() {
+    let known = [(0x10, 0x1a)];
+    let any = |_: &Ran| true;
+    let at = Tsc(10);
+    let first = [(0x95, 6), (0x99, 6), (0x95, 10), (0x99, 10), (0x1a, 10), (0x1a, 10), (0x1a, 10)];
+    let entered_by = |blocks: &[(u64, u64)]| entered(&ran(blocks), &known, Tsc(65), any);
+    let shares = Some(Shares { blocks: 3, led: Ticks(4) });
+    assert_eq!(entered_by(&first), Entered { at, shares, next: None });
+    let next = [&first[..], &[(0x1a, 20), (0x1a, 30)]].concat();
+    assert_eq!(entered_by(&next), Entered { at, shares, next: Some(Tsc(20)) });
+    assert_eq!(entered_by(&next[2..]).shares, None, "nothing is known of the pace before");
+    assert_eq!(entered_by(&next[4..]), Entered { at, shares: None, next: Some(Tsc(20)) });
 }
 
 #[test]
