@@ -3,9 +3,10 @@
 //! Input: `/proc`: of all recorded processes when the recording begins and ends, in between again and again of those that perf started or is
 //! attached to. Of their executable memory without a file ([`memory`]) the pages that are there. Output: `FILE.code`
 //! (`docs/recording.md`, "Code in no file"): each distinct content of a page once, with the first and the last TSC at which it was seen.
-//! Bounded: bytes in all, and the time of a look, which the next one goes on with.
+//! Bounded: bytes and copies in all, the contents of a page, and the time of a look: the next one goes on where it ended.
 
 mod memory;
+mod notes;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -15,29 +16,34 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use analysis::output::write_file;
 use anyhow::{Context as _, Result};
 use model::{Pid, Tsc};
 use perfdata::companion;
-use symbols::code_copies::{CodeCopy, NAME, to_bytes};
+use symbols::code_copies::{CodeCopy, MOST_COPIES, NAME, to_bytes};
 
-use super::command::{attached, is_of_whole_machine};
 use super::descriptors::add_children;
 use super::perf::Running;
+use super::private;
+use super::targets::Targets;
 use crate::machine::tree::names;
 use crate::output;
-use memory::Memory;
+use memory::{Gap, Memory, Place};
 
 /// From perf's start to the first look; the distance of two doubles, up to the longest.
 const FIRST: Duration = Duration::from_millis(50);
 const LONGEST: Duration = Duration::from_millis(500);
 /// The most bytes that are kept.
 const MOST_BYTES: usize = 64 << 20;
+/// Of a page so many contents are kept, the first ones and the last: data that changes must not fill the room.
+const MOST_CONTENTS: usize = 8;
 /// The most time of a look at those that are recorded, and of one at all processes.
 const LOOK: Duration = Duration::from_millis(50);
 const LOOK_AT_ALL: Duration = Duration::from_millis(500);
 /// Where rings are overwritten, what was seen last so long ago is forgotten: no ring holds more of a busy CPU.
 const RECENT: Duration = Duration::from_secs(60);
+
+/// Where a process's memory begins.
+const BEGIN: Place = (false, 0);
 
 /// The copies of a recording: one thread looks, another one may write what there is.
 pub(crate) struct CodeCopies(Option<Mutex<Kept>>);
@@ -54,9 +60,7 @@ struct Seen {
 struct Kept {
     /// Where the processes are: `/proc`.
     proc: PathBuf,
-    attached: Vec<i32>,
-    /// Whether others are recorded, too.
-    is_of_all: bool,
+    targets: Targets,
     /// perf, while it runs.
     perf: Option<i32>,
     /// By process and address, in order of time.
@@ -64,14 +68,22 @@ struct Kept {
     contents: HashSet<Arc<[u8]>>,
     bytes: usize,
     most: usize,
+    /// Entries of `pages`, and the most of them.
+    copies: usize,
+    most_copies: usize,
     /// The most time of a look at those that are watched.
     look: Duration,
-    /// Pages with a content for which there was no room.
+    /// Pages with a content for which there was no room; no more than copies.
     left_out: BTreeSet<(i32, u64)>,
     /// Processes that are recorded and may not be read.
     refused: BTreeSet<i32>,
+    /// Those of which it is not known which pages are there.
+    without_pagemap: BTreeSet<i32>,
+    /// Those that were looked at from begin to end, and those for which no look had the time.
+    complete: BTreeSet<i32>,
+    incomplete: BTreeSet<i32>,
     /// Where a look goes on that had no time for all.
-    next: i32,
+    next: (i32, Place),
 }
 
 impl CodeCopies {
@@ -161,23 +173,27 @@ impl Kept {
     fn of(root: &Path, given: &[OsString]) -> Kept {
         Kept {
             proc: root.join("proc"),
-            attached: attached(given),
-            is_of_all: is_of_whole_machine(given),
+            targets: Targets::of(root, given),
             perf: None,
             pages: BTreeMap::new(),
             contents: HashSet::new(),
             bytes: 0,
             most: MOST_BYTES,
+            copies: 0,
+            most_copies: MOST_COPIES,
             look: LOOK,
             left_out: BTreeSet::new(),
             refused: BTreeSet::new(),
-            next: 0,
+            without_pagemap: BTreeSet::new(),
+            complete: BTreeSet::new(),
+            incomplete: BTreeSet::new(),
+            next: (0, BEGIN),
         }
     }
 
     /// Those that perf started or is attached to.
     fn watched(&self) -> BTreeSet<i32> {
-        let mut watched: BTreeSet<i32> = self.attached.iter().copied().collect();
+        let mut watched: BTreeSet<i32> = self.targets.processes.iter().copied().collect();
         if let Some(perf) = self.perf {
             add_children(&self.proc, perf, &mut watched);
         }
@@ -187,17 +203,32 @@ impl Kept {
     fn look_at_watched(&mut self) {
         let watched = self.watched();
         // What a look had no time for comes first in the next one.
-        let (before, from): (Vec<i32>, Vec<i32>) = watched.iter().partition(|pid| **pid < self.next);
-        self.next = 0;
+        let (next, from) = std::mem::replace(&mut self.next, (0, BEGIN));
+        let (before, after): (Vec<i32>, Vec<i32>) = watched.iter().partition(|pid| **pid < next);
         let end = Instant::now() + self.look;
-        for pid in from.into_iter().chain(before) {
-            if Instant::now() >= end {
-                self.next = pid;
-                break;
+        let mut is_late = false;
+        for pid in after.into_iter().chain(before) {
+            let from = if pid == next { from } else { BEGIN };
+            let rest = if is_late || Instant::now() >= end {
+                Some(from)
+            } else {
+                self.look_at(pid, true, from, end)
+            };
+            let Some(rest) = rest else {
+                continue;
+            };
+            if !std::mem::replace(&mut is_late, true) {
+                self.next = (pid, rest);
             }
-            self.look_at(pid, true, end);
-            if Memory::is_refused(&self.proc, pid) {
-                self.refused.insert(pid);
+            if !self.complete.contains(&pid) {
+                self.incomplete.insert(pid);
+            }
+        }
+        for pid in watched {
+            match Memory::gap(&self.proc, pid) {
+                Some(Gap::Refused) => drop(self.refused.insert(pid)),
+                Some(Gap::NoPagemap) => drop(self.without_pagemap.insert(pid)),
+                None => {}
             }
         }
     }
@@ -205,7 +236,7 @@ impl Kept {
     /// All that are recorded: those that are watched, then the youngest.
     fn look_at_all(&mut self) {
         self.look_at_watched();
-        if !self.is_of_all {
+        if !self.targets.is_all {
             return;
         }
         let watched = self.watched();
@@ -214,45 +245,69 @@ impl Kept {
         others.sort_unstable_by_key(|pid| -pid);
         let end = Instant::now() + LOOK_AT_ALL;
         for pid in others.into_iter().take_while(|_| Instant::now() < end) {
-            self.look_at(pid, false, end);
+            self.look_at(pid, false, BEGIN, end);
         }
     }
 
-    /// One that is watched has all the room, but for deleted files; what others have, and these, must not fill it.
-    fn look_at(&mut self, pid: i32, is_watched: bool, end: Instant) {
+    /// One that is watched has all the room, but for deleted files; what others have, and these, must not fill it. Returns where it goes on, if
+    /// there was no time for all.
+    fn look_at(&mut self, pid: i32, is_watched: bool, from: Place, end: Instant) -> Option<Place> {
         // All pages of a look count as read at one time: it begins before the first and ends after the last.
         let begin = marks::tsc();
-        let Some(mut memory) = Memory::of(&self.proc, pid, is_watched) else { return };
+        let mut memory = Memory::of(&self.proc, pid, is_watched, from)?;
         let (mut new, last) = (Vec::new(), Instant::now());
-        while let Some((address, bytes)) = memory.next_page(end) {
-            let bytes = bytes.to_vec();
-            let has_all_room = is_watched && !memory.is_of_deleted_file();
-            let seen = self.pages.get_mut(&(pid, address)).and_then(|seen| seen.last_mut());
-            match seen {
-                Some(seen) if seen.bytes[..] == bytes => {
-                    seen.to = seen.to.max(begin);
-                    seen.last = last;
-                }
-                _ => new.push((address, bytes, has_all_room)),
+        while let Some((address, is_deleted, bytes)) = memory.next_page(end) {
+            let page = (pid, address);
+            let seen = self.pages.get_mut(&page).map(Vec::as_mut_slice).unwrap_or_default();
+            let is_one_more = seen.len() < MOST_CONTENTS;
+            if let Some(seen) = seen.last_mut().filter(|seen| *seen.bytes == *bytes) {
+                seen.to = seen.to.max(begin);
+                seen.last = last;
+                continue;
+            }
+            let has_all_room = is_watched && !is_deleted;
+            let most = if has_all_room { self.most } else { self.most / 2 };
+            let is_room = !is_one_more || self.copies + new.len() < self.most_copies;
+            match is_room.then(|| self.keep(bytes, most)).flatten() {
+                Some(bytes) => new.push((page, bytes)),
+                None if has_all_room && self.left_out.len() < MOST_COPIES => drop(self.left_out.insert(page)),
+                None => {}
             }
         }
         let read = marks::tsc();
-        for (address, bytes, has_all_room) in new {
-            let most = if has_all_room { self.most } else { self.most / 2 };
-            let page = (pid, address);
-            match self.keep(bytes, most) {
-                Some(bytes) => {
-                    self.pages.entry(page).or_default().push(Seen { from: read, to: read, last, bytes });
-                }
-                None if has_all_room => drop(self.left_out.insert(page)),
-                None => {}
+        for (page, bytes) in new {
+            self.add(page, Seen { from: read, to: read, last, bytes });
+        }
+        let rest = memory.rest();
+        if rest.is_none() {
+            self.complete.insert(pid);
+            self.incomplete.remove(&pid);
+        }
+        rest
+    }
+
+    /// One more content of a page, or another one in place of its last.
+    fn add(&mut self, page: (i32, u64), new: Seen) {
+        let seen = self.pages.entry(page).or_default();
+        let mut replaced = Vec::new();
+        if seen.len() >= MOST_CONTENTS {
+            replaced.extend(seen.pop());
+            // One that is there again must not look as if it had been there all the time.
+            replaced.extend(seen.pop_if(|before| before.bytes == new.bytes));
+        }
+        seen.push(new);
+        self.copies = self.copies + 1 - replaced.len();
+        for Seen { bytes, .. } in replaced {
+            // This one, and that of all contents.
+            if Arc::strong_count(&bytes) == 2 && self.contents.remove(&bytes) {
+                self.bytes -= bytes.len();
             }
         }
     }
 
     /// The one copy of these bytes; `None` where there is no room for another one.
-    fn keep(&mut self, bytes: Vec<u8>, most: usize) -> Option<Arc<[u8]>> {
-        if let Some(known) = self.contents.get(&bytes[..]) {
+    fn keep(&mut self, bytes: &[u8], most: usize) -> Option<Arc<[u8]>> {
+        if let Some(known) = self.contents.get(bytes) {
             return Some(Arc::clone(known));
         }
         if self.bytes + bytes.len() > most {
@@ -272,6 +327,7 @@ impl Kept {
         });
         self.contents.retain(|bytes| Arc::strong_count(bytes) > 1);
         self.bytes = self.contents.iter().map(|bytes| bytes.len()).sum();
+        self.copies = self.pages.values().map(Vec::len).sum();
     }
 
     /// False, and no file, where there is nothing to write.
@@ -286,39 +342,8 @@ impl Kept {
                 (CodeCopy { pid: Pid(pid), address, from, to, bytes: 0..0 }, &*seen.bytes)
             })
             .collect();
-        write_file(path, &to_bytes(copies.iter().map(|(copy, bytes)| (copy, *bytes))))?;
+        private::write(path, &to_bytes(copies.iter().map(|(copy, bytes)| (copy, *bytes))))?;
         Ok(true)
-    }
-
-    fn notes(&self, path: &Path) -> Vec<String> {
-        let mut notes = Vec::new();
-        let processes: BTreeSet<i32> = self.pages.keys().map(|(pid, _)| *pid).collect();
-        if !processes.is_empty() {
-            notes.push(format!(
-                "{}: {} of code that lies in no file, of {}",
-                path.display(),
-                report::counted(self.pages.len() as u64, "page"),
-                report::counted(processes.len() as u64, "program"),
-            ));
-        }
-        if !self.left_out.is_empty() {
-            notes.push(format!(
-                "code that lies in no file: {} MiB of it are copied; for some of {} there was no room, and where that ran the flow ends",
-                self.most >> 20,
-                report::counted(self.left_out.len() as u64, "page"),
-            ));
-        }
-        if let Some(first) = self.refused.first() {
-            notes.push(format!(
-                "the memory of process {first}{} may not be read: its code that lies in no file is a gap (ptrace(2), \"Ptrace access mode \
-                 checking\")",
-                match self.refused.len() {
-                    1 => String::new(),
-                    count => format!(" and {} more", count - 1),
-                }
-            ));
-        }
-        notes
     }
 }
 

@@ -26,7 +26,9 @@ const KEEP: [&str; 2] = ["--overwrite", "--switch-output=signal"];
 /// overwritten, for perf (6.1) copies none of a ring that is written backwards: records are written as they come.
 const KEEP_TRACE: [&str; 2] = ["-Se", "--switch-output=signal"];
 /// perf's options that say what is recorded, instead of the whole machine.
-const TARGETS: [&str; 8] = ["-p", "--pid", "-t", "--tid", "-C", "--cpu", "--per-thread", "-u"];
+const TARGETS: [&str; 9] = ["-p", "--pid", "-t", "--tid", "-C", "--cpu", "--per-thread", "-u", "--uid"];
+/// Those of them that say on which CPUs: all that runs there is recorded.
+const CPUS: [&str; 2] = ["-C", "--cpu"];
 
 /// perf's long options, each as short as perf takes it, by which it writes files of other names than it is given.
 const OTHER_NAMES: [&str; 2] = ["--switch-o", "--timestamp-f"];
@@ -320,18 +322,30 @@ pub(super) fn split(given: &[OsString]) -> (&[OsString], &[OsString]) {
 /// Whether perf records more than the processes that it starts or is attached to.
 pub(super) fn is_of_whole_machine(given: &[OsString]) -> bool {
     let (options, _) = split(given);
-    !options.iter().any(|option| is_any(option, &TARGETS))
+    !options.iter().any(|option| is_any(option, &TARGETS) && !is_any(option, &CPUS))
 }
 
 /// The processes that perf is attached to.
 pub(super) fn attached(given: &[OsString]) -> Vec<i32> {
+    let named = values(given, "-p", "--pid");
+    named.iter().flat_map(|list| list.split(',')).filter_map(|pid| pid.trim().parse().ok()).collect()
+}
+
+/// The values that perf's options have for one of them, which follow it or stand in the same word.
+pub(super) fn values(given: &[OsString], short: &str, long: &str) -> Vec<String> {
     let (options, _) = split(given);
-    let named = options.windows(2).filter(|two| two[0] == "-p" || two[0] == "--pid");
-    named
-        .flat_map(|two| {
-            two[1].to_string_lossy().split(',').filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect()
+    let mut found = Vec::new();
+    let mut words = options.iter().map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        if word == short || word == long {
+            found.extend(words.next().map(Into::into));
+        } else if let Some(value) = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')) {
+            found.push(value.to_owned());
+        } else if let Some(value) = word.strip_prefix(short).filter(|_| !word.starts_with("--")) {
+            found.push(value.to_owned());
+        }
+    }
+    found
 }
 
 /// The command as one line that a shell takes.

@@ -1,5 +1,6 @@
 //! The capture that lies at the output before perf runs: whether perf replaced it, and what becomes of its companions.
 
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use analysis::request::PTWRITE;
 use anyhow::{Context as _, Result};
 use perfdata::{Machine, companion};
 use symbols::code_copies;
+
+use super::private;
 
 /// What record writes beside a capture.
 const COMPANIONS: [&str; 4] = [Machine::NAME, intervals::CLOCKS, PTWRITE, code_copies::NAME];
@@ -105,7 +108,13 @@ impl Oldest {
             return Ok(());
         }
         files.iter().try_for_each(|(path, bytes)| {
-            write_file(path, bytes).with_context(|| format!("cannot put {} back", path.display()))
+            let is_memory = path.file_name() == Some(OsStr::new(code_copies::NAME));
+            let written = if is_memory {
+                private::write(path, bytes)
+            } else {
+                write_file(path, bytes).map_err(Into::into)
+            };
+            written.with_context(|| format!("cannot put {} back", path.display()))
         })
     }
 }
@@ -119,4 +128,24 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(suffix);
     path.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn memory_that_is_put_back_is_the_users_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let directory = folder.path().join("perf.data.old");
+        fs::create_dir(&directory).expect("made");
+        let files = companions(&directory).map(|path| (path, b"1".to_vec())).to_vec();
+        let capture = Capture::at(&directory);
+        let [.., code] = companions(&directory);
+        Oldest { cleared: Some(Cleared { directory, capture, files }) }.put_back().expect("put back");
+        let mode = fs::metadata(code).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
 }

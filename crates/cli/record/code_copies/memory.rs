@@ -1,7 +1,8 @@
 //! The executable memory without a file of one process, page by page.
 //!
-//! Input: `/proc/PID/maps`, `mem`, and `pagemap`, by which pages that are not there stay so: reading them would make them. Output: address and
-//! bytes of each page that is there and is not all zero. What went away since is left out. Source: proc(5); pagemap.rst of the kernel.
+//! Input: `/proc/PID/maps`, `mem`, and `pagemap`, by which pages that are not there stay so: reading them would make them, and wait for the disk
+//! where they are swapped out. Output: address and bytes of each page that is there and is not all zero. What went away since is left out.
+//! Source: proc(5); pagemap.rst of the kernel.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -14,14 +15,28 @@ use std::time::Instant;
 const PAGE: usize = 4096;
 /// So many pages are read at once.
 const AT_ONCE: usize = 64;
-/// Bytes of an entry of `pagemap`, and its bits for a page in memory, and for one that is swapped out.
+/// Of so many pages at most it is read at once whether they are there: 2,048 reads for a TiB of which nothing is.
+const MOST_AT_ONCE: usize = 1 << 17;
+/// Bytes of an entry of `pagemap`, and its bit for a page in memory.
 const ENTRY: usize = 8;
-const THERE: u64 = 1 << 63 | 1 << 62;
+const THERE: u64 = 1 << 63;
+
+/// Where the next page is: those of deleted files come last.
+pub(super) type Place = (bool, u64);
+
+/// Why a process's memory is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// The operating system refuses it.
+    Refused,
+    /// Which pages are there is not known.
+    NoPagemap,
+}
 
 /// A process's memory, of which the pages come in order of address, those of deleted files last.
 pub(super) struct Memory {
     mem: File,
-    pagemap: Option<File>,
+    pagemap: File,
     left: std::vec::IntoIter<(bool, Range<u64>)>,
     /// Whether the pages that come are of a deleted file.
     is_deleted: bool,
@@ -31,45 +46,63 @@ pub(super) struct Memory {
     buffer: Vec<u8>,
     begin: u64,
     at: usize,
+    /// Of so many pages it is read next whether they are there.
+    pages_at_once: usize,
+    has_ended: bool,
 }
 
 impl Memory {
-    /// That of `pid`, with deleted files where that is wanted; `None` where it has no such memory, or it may not be read.
-    pub(super) fn of(proc: &Path, pid: i32, with_deleted: bool) -> Option<Memory> {
+    /// That of `pid` from a place on, with deleted files where that is wanted; `None` where it has no such memory, or it may not be read.
+    pub(super) fn of(proc: &Path, pid: i32, with_deleted: bool, from: Place) -> Option<Memory> {
         let folder = proc.join(pid.to_string());
-        let mut ranges = ranges(&fs::read_to_string(folder.join("maps")).ok()?);
+        // Paths of files are any bytes.
+        let mut ranges = ranges(&String::from_utf8_lossy(&fs::read(folder.join("maps")).ok()?));
         ranges.retain(|(is_deleted, _)| with_deleted || !is_deleted);
         if ranges.is_empty() {
             return None;
         }
-        let mem = File::open(folder.join("mem")).ok()?;
-        let pagemap = File::open(folder.join("pagemap")).ok();
-        let (left, buffer) = (ranges.into_iter(), Vec::new());
-        Some(Memory { mem, pagemap, left, is_deleted: false, range: 0..0, buffer, begin: 0, at: 0 })
+        ranges.retain(|(is_deleted, range)| (*is_deleted, range.end) > from);
+        if let Some((is_deleted, range)) = ranges.first_mut()
+            && *is_deleted == from.0
+        {
+            range.start = range.start.max(from.1);
+        }
+        let [mem, pagemap] = ["mem", "pagemap"].map(|name| File::open(folder.join(name)));
+        let (mem, pagemap, left) = (mem.ok()?, pagemap.ok()?, ranges.into_iter());
+        let (is_deleted, range, buffer) = (from.0, from.1..from.1, Vec::new());
+        let (begin, at, pages_at_once, has_ended) = (0, 0, AT_ONCE, false);
+        Some(Memory { mem, pagemap, left, is_deleted, range, buffer, begin, at, pages_at_once, has_ended })
     }
 
-    /// Whether the operating system says that it may not be read.
-    pub(super) fn is_refused(proc: &Path, pid: i32) -> bool {
+    /// Why it is not read, where that has a reason and it is there.
+    pub(super) fn gap(proc: &Path, pid: i32) -> Option<Gap> {
         let folder = proc.join(pid.to_string());
-        let refused = |name: &str| {
-            File::open(folder.join(name)).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
-        };
-        refused("maps") || refused("mem")
+        let error = |name: &str| File::open(folder.join(name)).err().map(|error| error.kind());
+        if ["maps", "mem"].iter().any(|name| error(name) == Some(ErrorKind::PermissionDenied)) {
+            return Some(Gap::Refused);
+        }
+        let pagemap = File::open(folder.join("pagemap")).and_then(|file| file.read_at(&mut [0; ENTRY], 0));
+        match pagemap.err()?.kind() {
+            ErrorKind::PermissionDenied => Some(Gap::NoPagemap),
+            // It may have ended by now.
+            ErrorKind::NotFound if folder.join("maps").exists() => Some(Gap::NoPagemap),
+            _ => None,
+        }
     }
 
-    /// Whether the page that came last is of a deleted file.
-    pub(super) fn is_of_deleted_file(&self) -> bool {
-        self.is_deleted
+    /// Where it goes on; `None` where it came to its end.
+    pub(super) fn rest(&self) -> Option<Place> {
+        (!self.has_ended).then_some((self.is_deleted, self.range.start))
     }
 
-    /// The next page; `None` at the end, or where it is later than `end`.
-    pub(super) fn next_page(&mut self, end: Instant) -> Option<(u64, &[u8])> {
+    /// The next page, and whether it is a deleted file's; `None` at the end, or where it is later than `end`.
+    pub(super) fn next_page(&mut self, end: Instant) -> Option<(u64, bool, &[u8])> {
         loop {
             while self.at + PAGE <= self.buffer.len() {
                 let at = self.at;
                 self.at += PAGE;
                 if self.buffer[at..at + PAGE].iter().any(|&byte| byte != 0) {
-                    return Some((self.begin + at as u64, &self.buffer[at..at + PAGE]));
+                    return Some((self.begin + at as u64, self.is_deleted, &self.buffer[at..at + PAGE]));
                 }
             }
             if Instant::now() >= end || !self.read_on() {
@@ -81,12 +114,17 @@ impl Memory {
     /// Reads some pages more; false where there are none.
     fn read_on(&mut self) -> bool {
         while self.range.is_empty() {
-            let Some(next) = self.left.next() else { return false };
+            let Some(next) = self.left.next() else {
+                self.has_ended = true;
+                return false;
+            };
             (self.is_deleted, self.range) = next;
         }
-        let bytes = (self.range.end - self.range.start).min((AT_ONCE * PAGE) as u64);
+        let bytes = (self.range.end - self.range.start).min((self.pages_at_once * PAGE) as u64);
         let pages = self.range.start..self.range.start + bytes;
         let run = self.next_run(&pages);
+        let is_any = !run.is_empty();
+        self.pages_at_once = if is_any { AT_ONCE } else { (self.pages_at_once * 4).min(MOST_AT_ONCE) };
         (self.begin, self.at) = (run.start, 0);
         self.buffer.resize(usize::try_from(run.end - run.start).unwrap_or(0), 0);
         // Some may be gone by now: what comes after the first of these is read next.
@@ -97,13 +135,12 @@ impl Memory {
         true
     }
 
-    /// The first of `pages` that are there; where none is, their end.
+    /// The first of `pages` that are there, as many as are read at once; where none is, their end.
     fn next_run(&self, pages: &Range<u64>) -> Range<u64> {
-        let Some(pagemap) = &self.pagemap else { return pages.clone() };
         let page = PAGE as u64;
         let count = usize::try_from((pages.end - pages.start) / page).unwrap_or(0);
         let mut entries = vec![0; count * ENTRY];
-        if pagemap.read_exact_at(&mut entries, pages.start / page * ENTRY as u64).is_err() {
+        if self.pagemap.read_exact_at(&mut entries, pages.start / page * ENTRY as u64).is_err() {
             return pages.end..pages.end;
         }
         let is_there =
@@ -111,7 +148,8 @@ impl Memory {
         let mut entries = entries.chunks_exact(ENTRY).map(is_there);
         let absent = entries.by_ref().take_while(|there| !there).count() as u64;
         let start = (pages.start + absent * page).min(pages.end);
-        let there = if start < pages.end { 1 + entries.take_while(|there| *there).count() as u64 } else { 0 };
+        let more = entries.take(AT_ONCE - 1).take_while(|there| *there).count() as u64;
+        let there = if start < pages.end { 1 + more } else { 0 };
         start..start + there * page
     }
 }
