@@ -62,6 +62,7 @@ mod bundles;
 mod captures;
 mod checks;
 mod code;
+mod collectors;
 mod composition;
 mod contract;
 mod delivered_snapshots;

@@ -37,6 +37,7 @@ pub use population::waits::{ObjectWait, WaitObject, records_of_wait, wait_of_one
 pub use records::recent::RecentRecords;
 pub use samples::memory::{Accessed, MemoryAccess, MemoryAccesses, memory_accesses, memory_is_sampled};
 pub use tables::cgroups::group_words;
+pub use tables::collectors::collector_of;
 pub use tables::cpu_models::CodeCaches;
 pub use tables::kernel_entries::{Thunk, thunk};
 pub use tables::libraries::is_system_library;

@@ -9,7 +9,7 @@ use crate::claims::claim::Claim;
 use crate::claims::lengths::tell_ns;
 use crate::inputs::scene::Scene;
 use crate::records::sideband::Sideband;
-use crate::tables::collectors::{Collector, find, runtime_of};
+use crate::tables::collectors::{Collector, find};
 use crate::threads::stays::{Stay, Whereabouts, runs_on};
 use crate::threads::wakeup::Wakeup;
 use crate::walk::call_path::CallPath;
@@ -36,7 +36,7 @@ pub(crate) fn name_waits(
         let waker = Wakeup::of(stay, sideband, scene.functions).and_then(|wakeup| wakeup.thread());
         let by_thread =
             waker.and_then(|thread| find(|row| row.threads, &scene.comms.comm(thread, stay.range.stop)));
-        let own = user.iter().find_map(|site| runtime_of(&site.function));
+        let own = user.iter().find_map(|site| site.collector);
         let named = if let Some(runtime) = own {
             Some((runtime, "in its own collection".to_owned()))
         } else if let Some(runtime) = any(|row| row.suspends) {

@@ -21,6 +21,8 @@ pub struct Function {
     pub name: Arc<str>,
     /// Whether its file is one of the system's libraries ([`crate::is_system_library`]), or its source is not the program's.
     pub library: bool,
+    /// The runtime whose garbage collector the function is, with all that it calls ([`crate::collector_of`]).
+    pub collector: Option<&'static str>,
 }
 
 /// A variable of a program, and how far an address lies from its start.

@@ -22,6 +22,7 @@ use crate::inputs::scene::Scene;
 use crate::records::event::{EventKind, Side, SidebandEvent, Within};
 use crate::records::sampled::SampledAddress;
 use crate::records::sideband::Sideband;
+use crate::tables::collectors::collector_of;
 
 /// The thread whose intervals are examined.
 pub(crate) const WORKER: ThreadId = ThreadId { pid: Pid(100), tid: Tid(101) };
@@ -97,7 +98,14 @@ impl Functions for Table {
         let index = address.checked_sub(base)? / SIZE;
         let name = names.get(usize::try_from(index).ok()?)?;
         let start = base + index * SIZE;
-        Some(Function { start, range: start..start + SIZE, name: Arc::from(*name), library: false })
+        let collector = collector_of(name, None);
+        Some(Function {
+            start,
+            range: start..start + SIZE,
+            name: Arc::from(*name),
+            library: false,
+            collector,
+        })
     }
 
     fn inlined_at(&self, _: Pid, address: u64, _: Tsc) -> Vec<Arc<str>> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use model::{Pid, Tsc};
 
-use crate::inputs::functions::Functions;
+use crate::inputs::functions::{Function, Functions};
 use crate::tables::goroutines::{is_scheduler, sleeps};
 use crate::tables::kernel_entries::is_thunk;
 use crate::tables::libraries::go::without_abi;
@@ -39,6 +39,8 @@ pub(crate) struct Site {
     pub(crate) line: Option<Arc<str>>,
     /// Whether its file is one of the system's libraries.
     pub(crate) library: bool,
+    /// As [`crate::Function::collector`].
+    pub(crate) collector: Option<&'static str>,
 }
 
 impl Site {
@@ -81,7 +83,8 @@ impl CallPath {
             let half = if is_kernel(ip) { &mut path.kernel } else { &mut path.user };
             if !is_thunk(&function.name) && half.last().is_none_or(|last| last.function != function.name) {
                 let line = if is_kernel(ip) { None } else { functions.line_at(pid, ip, at) };
-                half.push(Site { ip, function: function.name, line, library: function.library });
+                let Function { name, library, collector, .. } = function;
+                half.push(Site { ip, function: name, line, library, collector });
             }
         }
         path

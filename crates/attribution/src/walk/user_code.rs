@@ -12,7 +12,6 @@ use pt::Block;
 
 use crate::inputs::functions::Function;
 use crate::inputs::functions::NO_SYMBOL;
-use crate::tables::collectors::runtime_of;
 use crate::tables::libraries::go::without_abi;
 use crate::tables::libraries::{called, is_library, spoken};
 
@@ -115,7 +114,7 @@ impl UserCode {
             start: function.map_or(0, |function| function.start),
             library: function.is_some_and(|function| function.library),
             jumped,
-            collector: runtime_of(name),
+            collector: function.and_then(|function| function.collector),
         };
         add_node(&mut self.nodes, parent, name, make)
     }

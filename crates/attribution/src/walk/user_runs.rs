@@ -153,7 +153,7 @@ impl UserRuns {
         }
         let is_handler = function.is_some_and(|function| function.start == ip && &*function.name != ENTRY);
         let Some((_, start, node)) = self.last.filter(|_| is_handler) else { return };
-        let frame = Function { start: 0, range: 0..0, name: SIGNAL.into(), library: false };
+        let frame = Function { start: 0, range: 0..0, name: SIGNAL.into(), library: false, collector: None };
         let frame = self.code.node(node, Some(&frame));
         self.tails.interrupt(self.callers.len(), (start, node), frame);
         self.interrupted.push((left_at, self.calls.depth()));

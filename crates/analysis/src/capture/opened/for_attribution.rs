@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use attribution::{Comms, Function, Functions, Queues, Variable, group_words, is_system_library};
+use attribution::{
+    Comms, Function, Functions, Queues, Variable, collector_of, group_words, is_system_library,
+};
 use model::{CodeBytes, Pid, ThreadId, Ticks, Tsc};
 use symbols::own_line;
 
@@ -39,9 +41,12 @@ impl Functions for Capture<'_> {
     fn function_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Function> {
         let found = self.images().function_at(pid, address, at)?;
         let images = self.images();
-        let library = images.file_of(&found).is_some_and(|file| is_system_library(file))
-            || images.is_of_library(pid, &found, at);
-        Some(Function { start: found.start, range: found.range.clone(), name: found.name.clone(), library })
+        let file = images.file_of(&found);
+        let library =
+            file.is_some_and(|file| is_system_library(file)) || images.is_of_library(pid, &found, at);
+        let collector = collector_of(found.name, file.map(|file| &**file));
+        let (range, name) = (found.range.clone(), found.name.clone());
+        Some(Function { start: found.start, range, name, library, collector })
     }
 
     fn line_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<Arc<str>> {

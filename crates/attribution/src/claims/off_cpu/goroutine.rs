@@ -67,7 +67,13 @@ mod tests {
 
     /// Innermost last.
     fn path(functions: &[&str]) -> CallPath {
-        let site = |name: &&str| Site { ip: 0, function: (*name).into(), line: None, library: false };
+        let site = |name: &&str| Site {
+            ip: 0,
+            function: (*name).into(),
+            line: None,
+            library: false,
+            collector: None,
+        };
         CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
     }
 

@@ -273,6 +273,7 @@ mod tests {
             function: name.into(),
             line: line.clone(),
             library,
+            collector: None,
         };
         CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
     }

@@ -163,7 +163,13 @@ fn compared_with(
             let name = format!("f{index}").into();
             code.node(
                 NodeKey::default(),
-                Some(&crate::Function { start, range: start..start + 16, name, library: false }),
+                Some(&crate::Function {
+                    start,
+                    range: start..start + 16,
+                    name,
+                    library: false,
+                    collector: None,
+                }),
             )
         })
         .collect();

@@ -15,8 +15,13 @@ fn sites(paths: &[&[&str]]) -> Vec<(OffCpu, &'static str, String)> {
 
 fn run(code: &mut UserCode, at: u64, path: &[&str]) -> Run {
     let node = path.iter().fold(NodeKey::default(), |node, name| {
-        let function =
-            Function { start: 0x1000, range: 0x1000..0x2000, name: (*name).into(), library: false };
+        let function = Function {
+            start: 0x1000,
+            range: 0x1000..0x2000,
+            name: (*name).into(),
+            library: false,
+            collector: None,
+        };
         code.node(node, Some(&function))
     });
     Run {

@@ -49,6 +49,7 @@ fn the_innermost_known_line_is_told() {
         function: name.into(),
         line: line.map(Arc::from),
         library: false,
+        collector: None,
     };
     let user = vec![
         site("main", Some("queue.c:120")),
@@ -70,6 +71,7 @@ fn who_sleeps_is_told_not_how() {
             function: (*name).into(),
             line: Some(Arc::from("proc.go:1967")),
             library: false,
+            collector: None,
         };
         let path = CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() };
         path.tell_user().unwrap_or_default()

@@ -102,7 +102,13 @@ fn run(node: NodeKey, range: TscRange) -> Run {
 #[test]
 fn a_function_is_hot_whoever_called_it() {
     let mut code = UserCode::default();
-    let named = |name: &str| Function { start: 1, range: 1..2, name: Arc::from(name), library: false };
+    let named = |name: &str| Function {
+        start: 1,
+        range: 1..2,
+        name: Arc::from(name),
+        library: false,
+        collector: None,
+    };
     let mut runs = Vec::new();
     for (at, root) in [(0, "first"), (50, "second")] {
         let root = code.node(NodeKey::default(), Some(&named(root)));
@@ -118,7 +124,13 @@ fn a_function_is_hot_whoever_called_it() {
 #[test]
 fn what_is_unusual_has_a_name_where_it_is_the_smaller_part() {
     let mut code = UserCode::default();
-    let named = |name: &str| Function { start: 1, range: 1..2, name: Arc::from(name), library: false };
+    let named = |name: &str| Function {
+        start: 1,
+        range: 1..2,
+        name: Arc::from(name),
+        library: false,
+        collector: None,
+    };
     let serve = code.node(NodeKey::default(), Some(&named("serve")));
     let handle = code.node(serve, Some(&named("handle")));
     let library = code.node(handle, Some(&named("memchr")));
@@ -144,7 +156,13 @@ fn what_is_unusual_has_a_name_where_it_is_the_smaller_part() {
 #[test]
 fn a_function_without_a_name_is_placed() {
     let usual: HashSet<Arc<str>> = ["serve", "scan"].map(Arc::from).into();
-    let named = |name: &str| Function { start: 1, range: 1..2, name: Arc::from(name), library: false };
+    let named = |name: &str| Function {
+        start: 1,
+        range: 1..2,
+        name: Arc::from(name),
+        library: false,
+        collector: None,
+    };
     let placed = |name_below: &str| {
         let mut code = UserCode::default();
         let serve = code.node(NodeKey::default(), Some(&named("serve")));

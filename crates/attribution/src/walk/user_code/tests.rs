@@ -6,7 +6,7 @@ use pt::{BlockEnd, TimeBounds};
 use super::*;
 
 fn function(name: &str, start: u64) -> Function {
-    Function { start, range: start..start + 0x100, name: Arc::from(name), library: false }
+    Function { start, range: start..start + 0x100, name: Arc::from(name), library: false, collector: None }
 }
 
 fn block(ip: u64, end_ip: u64) -> Block {

@@ -21,7 +21,7 @@ impl Functions for Names {
             0x100..0x200 => (0x100..0x200, "parse"),
             _ => return None,
         };
-        Some(Function { start: range.start, range, name: name.into(), library: false })
+        Some(Function { start: range.start, range, name: name.into(), library: false, collector: None })
     }
 
     fn line_at(&self, _: Pid, _: u64, _: Tsc) -> Option<Arc<str>> {
