@@ -6,7 +6,7 @@
 
 pub(crate) mod placed;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use model::{Pid, Tsc};
@@ -22,6 +22,9 @@ pub const MAGIC: [u8; 16] = *b"tailtrace-code/1";
 pub const MOST_COPIES: usize = 1 << 18;
 /// Bytes of a copy: a page, and the largest that Linux has is no larger.
 pub const LONGEST: usize = 1 << 16;
+
+/// Bytes of all copies together, those that share theirs counted each: what is compared with what stood there before.
+const MOST_BYTES: usize = MOST_COPIES << 12;
 
 /// Where the list begins, and the size of an entry.
 const LIST: usize = 24;
@@ -75,11 +78,32 @@ impl CodeCopies {
         let said = u64_at(bytes, MAGIC.len()).ok_or(NoCopies)?;
         let entries = bytes.get(LIST..).unwrap_or_default().chunks_exact(ENTRY);
         let most = usize::try_from(said).unwrap_or(usize::MAX).min(MOST_COPIES);
-        let mut copies: Vec<CodeCopy> =
-            entries.take(most).filter_map(|entry| copy(entry, bytes.len())).collect();
+        let mut room = Room { of_all: MOST_BYTES, of_file: bytes.len(), known: HashSet::new() };
+        let possible = entries.take(most).filter_map(|entry| copy(entry, bytes.len()));
+        let mut copies: Vec<CodeCopy> = possible.filter(|copy| room.has(&copy.bytes)).collect();
         copies.sort_by_key(|copy| (copy.pid, copy.address, copy.from, copy.to));
         let left_out = said.saturating_sub(copies.len() as u64);
         Ok(CodeCopies { copies, left_out })
+    }
+}
+
+/// What may still be taken: copies whose bytes overlap without being the same would be more than the file has when they are written again.
+struct Room {
+    of_all: usize,
+    of_file: usize,
+    known: HashSet<Range<usize>>,
+}
+
+impl Room {
+    fn has(&mut self, bytes: &Range<usize>) -> bool {
+        let Some(of_all) = self.of_all.checked_sub(bytes.len()) else { return false };
+        if !self.known.contains(bytes) {
+            let Some(of_file) = self.of_file.checked_sub(bytes.len()) else { return false };
+            self.known.insert(bytes.clone());
+            self.of_file = of_file;
+        }
+        self.of_all = of_all;
+        true
     }
 }
 

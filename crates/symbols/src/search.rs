@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-use model::BuildId;
+use model::{BuildId, TscRange};
 
 /// Where to look for binaries and symbols; the names follow perf's options.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub struct SearchPath {
     pub kcore_dir: Option<PathBuf>,
     /// The copies of code that lay in no file ([`crate::code_copies`]), of the capture.
     pub code_copies: Option<PathBuf>,
+    /// When the recording was, with some time around it: copies that were all seen before or after are of another one.
+    pub recorded: Option<TscRange>,
     /// perf's build-ID cache; by default `.debug` under `symfs`, or without one under the home folder.
     pub build_id_dir: Option<PathBuf>,
     /// Whether to ask the servers of `DEBUGINFOD_URLS` for what is not here.

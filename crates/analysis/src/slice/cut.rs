@@ -240,17 +240,18 @@ impl FlowSink for Ran<'_> {
     fn item(&mut self, item: &FlowItem) -> ControlFlow<()> {
         const WITHIN: u64 = 4095;
         let FlowItem::Block(block) = item else { return ControlFlow::Continue(()) };
+        let end = block.end_ip.saturating_add(LONGEST_INSTRUCTION);
+        let (first, last) = (block.ip & !WITHIN, end & !WITHIN);
+        // A block is short; what says otherwise is damaged.
+        let pages = (first..=last).step_by(4096).take(64);
         if block.kernel {
-            let end = block.end_ip.saturating_add(LONGEST_INSTRUCTION);
-            let (first, last) = (block.ip & !WITHIN, end & !WITHIN);
-            // A block is short; what says otherwise is damaged.
-            self.pages.extend((first..=last).step_by(4096).take(64));
+            self.pages.extend(pages);
         } else if let Some(thread) = block.thread {
             let at = block.time.likely;
             self.images.function_at(thread.pid, block.ip, at);
-            let end = block.end_ip.saturating_add(LONGEST_INSTRUCTION);
-            let copies = [block.ip, block.end_ip, end].map(|ip| self.images.code_copy_at(thread.pid, ip, at));
-            self.copies.extend(copies.into_iter().flatten());
+            // A copy begins anywhere in a page.
+            let places = pages.chain([block.ip, block.end_ip, end]);
+            self.copies.extend(places.filter_map(|ip| self.images.code_copy_at(thread.pid, ip, at)));
         }
         ControlFlow::Continue(())
     }

@@ -13,6 +13,7 @@ use super::opened::{Baselines, Study};
 use super::path_classes::PathClasses;
 use super::reasons::Bound;
 use super::same_path::{entered, path_of};
+use super::typical::is_traced;
 use crate::capture::{Phase, Watch};
 use crate::error::{Error, Result};
 
@@ -47,9 +48,13 @@ impl Study<'_> {
             sample.into_iter().partition(|index| of_rule.contains(index));
         quiet.sort_unstable();
         let since = Since::of(self);
-        let mut explained = self.constituents_of(&quiet, since, watch)?;
-        let paths = quiet.into_iter().zip(explained.iter().map(Constituents::entered));
+        let decoded = self.constituents_of(&quiet, since, watch)?;
+        // Where trace is missing the path is not known.
+        let traced = quiet.into_iter().zip(&decoded).filter(|(_, (_, is_traced))| *is_traced);
+        let paths = traced.map(|(index, (constituents, _))| (index, constituents.entered()));
         let classes = PathClasses::of(self.intervals(), self.capture().conversion(), paths);
+        let mut explained: Vec<Constituents> =
+            decoded.into_iter().map(|(constituents, _)| constituents).collect();
         let of_outlier =
             |report: OutlierReport| Constituents::of(&report).starting(since.start(Tsc(report.start_tsc)));
         for some in outliers.chunks(AT_ONCE).take_while(|_| !watch.is_stopped()) {
@@ -58,7 +63,7 @@ impl Study<'_> {
         Ok(Composition::of(explained, members.len() as u64))
     }
 
-    /// What `keep` keeps of the reports on `outliers`, each against the typical intervals of its path.
+    /// What `keep` keeps of the reports on `outliers`, each against the typical intervals of its path, or of its label where trace is missing.
     fn explain_by_path<T: Send>(
         &self,
         outliers: &[usize],
@@ -68,8 +73,11 @@ impl Study<'_> {
     ) -> Result<Vec<T>> {
         let none: Baselines = outliers.iter().map(|&index| (index, Vec::new())).collect();
         let mut examined = self.examine(&none, watch);
-        let paths = outliers.iter().map(|&index| (index, path_of(&examined[&index])));
-        let baselines = classes.typical(paths, self.effort().baselines);
+        let (traced, cut): (Vec<usize>, Vec<usize>) =
+            outliers.iter().partition(|&index| is_traced(&examined[index]));
+        let paths = traced.into_iter().map(|index| (index, path_of(&examined[&index])));
+        let mut baselines = classes.typical(paths, self.effort().baselines);
+        baselines.extend(self.baselines(&cut));
         examined.extend(self.examine_typical(baselines.values().flatten().copied(), watch));
         self.reports_on(outliers, &baselines, &examined, keep)
     }
@@ -88,11 +96,17 @@ impl Study<'_> {
         })
     }
 
-    /// The causes of each of `quiet`, without a comparison.
-    fn constituents_of(&self, quiet: &[usize], since: Since, watch: &Watch) -> Result<Vec<Constituents>> {
+    /// The causes of each of `quiet`, without a comparison, and whether its trace is there.
+    fn constituents_of(
+        &self,
+        quiet: &[usize],
+        since: Since,
+        watch: &Watch,
+    ) -> Result<Vec<(Constituents, bool)>> {
         let context = self.capture().for_attribution(self.queues());
         self.decode_each(quiet, watch, |index, decoder| {
-            constituents(&examine_baseline(&context, &self.intervals()[index], decoder), since)
+            let examined = examine_baseline(&context, &self.intervals()[index], decoder);
+            Ok((constituents(&examined, since)?, is_traced(&examined)))
         })
     }
 }

@@ -47,12 +47,13 @@ pub(super) fn of<'e>(
 /// intervals run no code. Where there is no trace of any, what the records show is compared.
 fn with_trace<'e>(baselines: &[usize], examined: &'e BTreeMap<usize, Examined>) -> Vec<&'e Examined> {
     let all: Vec<&Examined> = baselines.iter().filter_map(|index| examined.get(index)).collect();
-    let is_traced = |baseline: &&&Examined| {
-        let most = baseline.interval.range.ticks().0 / MOST_UNTRACED;
-        baseline.untraced().0 <= most
-    };
-    let traced: Vec<&Examined> = all.iter().filter(is_traced).copied().collect();
+    let traced: Vec<&Examined> = all.iter().filter(|baseline| is_traced(baseline)).copied().collect();
     if traced.is_empty() { all } else { traced }
+}
+
+/// Whether its trace is there, but for a little.
+pub(super) fn is_traced(examined: &Examined) -> bool {
+    examined.untraced().0 <= examined.interval.range.ticks().0 / MOST_UNTRACED
 }
 
 /// The rule of `intervals::baselines` as it applied to `outlier`, in words, or why there are none. `wanted` were

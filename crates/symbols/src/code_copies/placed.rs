@@ -2,26 +2,30 @@
 //!
 //! Input: copies, and the map events of the recording in order of time. Output: for a process, an address and a time the copy. Rules: a copy
 //! holds from when the one before it of the same page was seen last, or from when its memory was mapped or its protection changed after
-//! that, for code is mostly added; the first one since the process began its program. Bytes that both have, and that differ, are unknown
-//! until the later one is sure: a runtime wrote over them at a time that is not known. A child has what its parent had.
+//! that, for code is mostly added; the first one since its memory was mapped or changed last before it was seen. Bytes that both have, and
+//! that differ, are unknown until the later one is sure: a runtime wrote over them at a time that is not known. The last one holds until its
+//! memory is mapped or changed anew. A child has what its parent had.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Diagnostic, MapEvent, Pid, Tsc};
+use model::{Diagnostic, MapEvent, Pid, Tsc, TscRange};
 
 use super::{CodeCopies, CodeCopy};
 use crate::file_bytes::FileBytes;
 use crate::range_map::RangeMap;
 use crate::timeline::{Timeline, Version};
 
-/// So many map events at each end of a time between two copies are looked at.
+/// So many map events at each end of a time between two copies are looked at; the next one counts as of any memory.
 const MOST_EVENTS: usize = 1000;
 
 /// Which copy, by its place in [`Placed::copies`].
 pub(crate) type CopyIndex = u32;
+
+/// So many zeros in a row are no code.
+const LEAST_UNWRITTEN: usize = 16;
 
 /// The copies of a recording, each in its time.
 #[derive(Debug)]
@@ -46,18 +50,27 @@ enum Change {
         copy: CopyIndex,
         unknown: Option<Range<u64>>,
     },
+    /// This copy's memory is another one from now on.
+    Gone(CopyIndex),
 }
 
 /// What the records say of one process, in order of time.
 #[derive(Default)]
 struct Events {
-    begins: Vec<Tsc>,
+    /// When it began a program, and where that was a fork, of whom.
+    begins: Vec<(Tsc, Option<Pid>)>,
     maps: Vec<(Tsc, Range<u64>)>,
 }
 
 impl Placed {
     /// The copies in the file at `path`, where there is one.
-    pub(crate) fn open(path: Option<&Path>, events: &[(Tsc, MapEvent)]) -> Placed {
+    ///
+    /// Left out are those that are all from before or after `recorded`: perf does not rename this file with an older capture.
+    pub(crate) fn open(
+        path: Option<&Path>,
+        recorded: Option<TscRange>,
+        events: &[(Tsc, MapEvent)],
+    ) -> Placed {
         let mut placed = Placed {
             file: None,
             copies: Vec::new(),
@@ -76,6 +89,10 @@ impl Placed {
             Ok((Ok(found), bytes)) => {
                 if found.left_out > 0 {
                     warn(&format!("{} of its copies are not possible, or too many", found.left_out));
+                }
+                if recorded.is_some_and(|recorded| are_of_another(&found.copies, recorded)) {
+                    warn("its copies were seen at another time than that of the recording");
+                    return placed;
                 }
                 placed.copies = found.copies;
                 placed.file = Some((Arc::new(path.to_owned()), bytes));
@@ -131,19 +148,25 @@ impl Placed {
     fn lays(&self, events: &HashMap<Pid, Events>) -> Vec<(Tsc, Change)> {
         let (none, mut lays) = (Events::default(), Vec::new());
         let mut before: Option<&CodeCopy> = None;
-        for (copy, index) in self.copies.iter().zip(0..) {
+        for ((copy, index), next) in self.copies.iter().zip(0..).zip(following(&self.copies)) {
             let events = events.get(&copy.pid).unwrap_or(&none);
-            let began = events.began_before(copy.from);
-            let earlier = before.filter(|earlier| {
-                (earlier.pid, earlier.address) == (copy.pid, copy.address) && earlier.to >= began
-            });
+            if !next.is_some_and(|next| is_of_the_same_memory(copy, next))
+                && let Some((first, _)) = events.mapped(copy, copy.to..Tsc(u64::MAX))
+            {
+                lays.push((first, Change::Gone(index)));
+            }
+            let (began, parent) = events.began_before(copy.from);
+            let own = before.filter(|earlier| is_of_the_same_memory(earlier, copy) && earlier.to >= began);
             before = Some(copy);
-            let Some(earlier) = earlier else {
-                lays.push((began, Change::Lay { copy: index, unknown: None }));
+            let inherited = || self.last_before(parent?, copy.address, began);
+            let Some(earlier) = own.or_else(inherited) else {
+                let since = events.mapped(copy, began..copy.from).map_or(began, |(_, last)| last);
+                lays.push((since, Change::Lay { copy: index, unknown: None }));
                 continue;
             };
-            let mapped = events.mapped(copy, earlier.to);
-            let since = mapped.map_or(earlier.to, |(first, _)| first);
+            let last_seen = own.map_or(began, |own| own.to);
+            let mapped = events.mapped(copy, last_seen..copy.from);
+            let since = mapped.map_or(last_seen, |(first, _)| first);
             let sure = mapped.map_or(copy.from, |(_, last)| last);
             let unknown = self.written_over(earlier, copy);
             if unknown.is_some() && since < sure {
@@ -156,13 +179,37 @@ impl Placed {
         lays
     }
 
-    /// From the first to the last byte that `earlier` has and `later` has another one of. A zero is memory that was not written yet.
+    /// The last copy of the memory of `pid` at `address` that was seen up to `at`.
+    fn last_before(&self, pid: Pid, address: u64, at: Tsc) -> Option<&CodeCopy> {
+        let after =
+            self.copies.partition_point(|copy| (copy.pid, copy.address, copy.from) <= (pid, address, at));
+        let last = self.copies.get(after.checked_sub(1)?)?;
+        ((last.pid, last.address) == (pid, address)).then_some(last)
+    }
+
+    /// From the first to the last byte that `earlier` has and `later` has another one of. Many zeros are memory that was not written yet.
     fn written_over(&self, earlier: &CodeCopy, later: &CodeCopy) -> Option<Range<u64>> {
+        if earlier.bytes == later.bytes {
+            return None;
+        }
         let bytes = |copy: &CodeCopy| self.bytes().get(copy.bytes.clone()).unwrap_or_default();
-        let both = bytes(earlier).iter().zip(bytes(later)).zip(later.address..);
-        let mut differ = both.filter(|((old, new), _)| **old != 0 && old != new).map(|(_, at)| at);
-        let first = differ.next()?;
-        Some(first..differ.last().unwrap_or(first) + 1)
+        let (old, new) = (bytes(earlier), bytes(later));
+        let mut differ: Option<Range<usize>> = None;
+        let mut at = 0;
+        for run in old.chunk_by(|a, b| (*a == 0) == (*b == 0)) {
+            let here = at..at + run.len();
+            at = here.end;
+            let unwritten = run.starts_with(&[0]) && (run.len() >= LEAST_UNWRITTEN || at == old.len());
+            if unwritten {
+                continue;
+            }
+            let both = run.iter().zip(new.get(here.start..).unwrap_or_default()).zip(here);
+            for (_, place) in both.filter(|((old, new), _)| old != new) {
+                differ = Some(differ.map_or(place, |known| known.start)..place + 1);
+            }
+        }
+        let differ = differ?;
+        Some(later.address + differ.start as u64..later.address + differ.end as u64)
     }
 
     fn apply(&mut self, at: Tsc, change: Change) {
@@ -188,12 +235,31 @@ impl Placed {
                     }
                 });
             }
+            Change::Gone(index) => {
+                let Some(copy) = self.copies.get(index as usize) else { return };
+                let (pid, range) = (copy.pid, copy.range());
+                self.of(pid).change(at, |pieces| pieces.remove(&range));
+            }
         }
     }
 
     fn of(&mut self, pid: Pid) -> &mut Timeline<CopyIndex> {
         self.processes.entry(pid).or_insert_with(Timeline::new)
     }
+}
+
+fn are_of_another(copies: &[CodeCopy], recorded: TscRange) -> bool {
+    let are_before = copies.iter().all(|copy| copy.to < recorded.start);
+    !copies.is_empty() && (are_before || copies.iter().all(|copy| copy.from > recorded.stop))
+}
+
+fn is_of_the_same_memory(a: &CodeCopy, b: &CodeCopy) -> bool {
+    (a.pid, a.address) == (b.pid, b.address)
+}
+
+/// For each copy the one after it.
+fn following(copies: &[CodeCopy]) -> impl Iterator<Item = Option<&CodeCopy>> {
+    copies.iter().skip(1).map(Some).chain([None])
 }
 
 /// When processes began, and with what.
@@ -218,8 +284,11 @@ fn events_of(events: &[(Tsc, MapEvent)]) -> HashMap<Pid, Events> {
             MapEvent::Map(mapping) => {
                 of.entry(mapping.pid).or_default().maps.push((*at, mapping.range.clone()));
             }
-            MapEvent::Exec { pid } | MapEvent::Fork { child: pid, .. } => {
-                of.entry(*pid).or_default().begins.push(*at);
+            MapEvent::Exec { pid } => of.entry(*pid).or_default().begins.push((*at, None)),
+            // perf's own, of what ran before: as in `begins`.
+            MapEvent::Fork { child, parent } => {
+                let parent = Some(*parent).filter(|_| *at > Tsc(0));
+                of.entry(*child).or_default().begins.push((*at, parent));
             }
             _ => {}
         }
@@ -228,20 +297,21 @@ fn events_of(events: &[(Tsc, MapEvent)]) -> HashMap<Pid, Events> {
 }
 
 impl Events {
-    /// When the program began that ran at `at`.
-    fn began_before(&self, at: Tsc) -> Tsc {
-        let after = self.begins.partition_point(|begin| *begin <= at);
-        after.checked_sub(1).and_then(|last| self.begins.get(last)).copied().unwrap_or(Tsc(0))
+    /// When the program began that ran at `at`, and of whom it was a copy where a fork began it.
+    fn began_before(&self, at: Tsc) -> (Tsc, Option<Pid>) {
+        let after = self.begins.partition_point(|(begin, _)| *begin <= at);
+        after.checked_sub(1).and_then(|last| self.begins.get(last)).copied().unwrap_or_default()
     }
 
-    /// When the memory of `copy` was mapped first and last after `since`, before it was seen.
-    fn mapped(&self, copy: &CodeCopy, since: Tsc) -> Option<(Tsc, Tsc)> {
+    /// When the memory of `copy` was mapped first and last within `time`, its end included.
+    fn mapped(&self, copy: &CodeCopy, time: Range<Tsc>) -> Option<(Tsc, Tsc)> {
         let range = copy.range();
         let place = |at: Tsc| self.maps.partition_point(|(time, _)| *time <= at);
-        let between = self.maps.get(place(since)..place(copy.from)).unwrap_or_default();
+        let between = self.maps.get(place(time.start)..place(time.end)).unwrap_or_default();
         let is_here = |(_, mapped): &&(Tsc, Range<u64>)| mapped.start < range.end && range.start < mapped.end;
-        let first = between.iter().take(MOST_EVENTS).find(is_here)?.0;
-        let last = between.iter().rev().take(MOST_EVENTS).find(is_here).map_or(copy.from, |found| found.0);
+        let of_first = between.iter().take(MOST_EVENTS).find(is_here);
+        let first = of_first.or_else(|| between.get(MOST_EVENTS))?.0;
+        let last = between.iter().rev().take(MOST_EVENTS).find(is_here).map_or(time.end, |found| found.0);
         Some((first, last))
     }
 }

@@ -61,3 +61,21 @@ fn what_is_not_possible_is_left_out() {
     let cut = CodeCopies::parse(&literal()[..60]).expect("a begin");
     assert_eq!((cut.copies.len(), cut.left_out), (0, 1));
 }
+
+/// Ranges that overlap without being equal would be written again in full: more than the file has.
+#[test]
+fn overlapping_bytes_take_no_more_than_the_file_has() {
+    let length = u32::try_from(LONGEST).expect("64 KiB");
+    let entries = 1000;
+    let mut file = [&MAGIC[..], &u64::to_le_bytes(entries)].concat();
+    for entry in 0..entries {
+        file.extend(1_i32.to_le_bytes());
+        file.extend(length.to_le_bytes());
+        file.extend([0x7000, entry, entry, 24 + entry].map(u64::to_le_bytes).as_flattened());
+    }
+    file.resize(file.len() + LONGEST, 0x90);
+    let found = CodeCopies::parse(&file).expect("copies");
+    let taken: usize = found.copies.iter().map(|copy| copy.bytes.len()).sum();
+    assert!(taken <= file.len() && !found.copies.is_empty(), "{taken} of {}", file.len());
+    assert_eq!(found.left_out, entries - found.copies.len() as u64);
+}

@@ -58,7 +58,9 @@ impl ProcessImages {
         for (range, &mapping) in pieces {
             let Some(piece) = self.piece_of(range, mapping) else { continue };
             let Some(file) = piece.image.code(&self.search) else {
-                self.add_copies(range, copies, &mut sections);
+                if piece.image.lies_in_no_file() {
+                    self.add_copies(range, copies, &mut sections);
+                }
                 continue;
             };
             let file_offset = piece.file_offset(range.start);
@@ -117,7 +119,10 @@ impl ProcessImages {
         let Some(piece) = self.user_piece(pid, address, at) else { return 0 };
         match piece.image.code(&self.search) {
             Some(file) => copy(&file.bytes, piece.file_offset(address), piece.range.end - address, into),
-            None => self.read_copied(pid, address, at, piece.range.end - address, into).unwrap_or(0),
+            None if piece.image.lies_in_no_file() => {
+                self.read_copied(pid, address, at, piece.range.end - address, into).unwrap_or(0)
+            }
+            None => 0,
         }
     }
 

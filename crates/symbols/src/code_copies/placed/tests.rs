@@ -1,6 +1,6 @@
 //! Which bytes stand where at which time: each rule with the smallest recording that shows it.
 
-use model::{CodeBytes, MapEvent, Mapping, Pid, Tsc};
+use model::{CodeBytes, MapEvent, Mapping, Pid, Tsc, TscRange};
 
 use crate::code_copies::{CodeCopy, to_bytes};
 use crate::{ProcessImages, SearchPath};
@@ -135,7 +135,51 @@ fn a_child_has_the_code_of_its_parent() {
     let recording = Recording::of(&[(5, map(1, "//anon")), fork(30)], seen);
     assert_eq!([29, 30, 70].map(|at| recording.at(2, at)), ["....", "abcd", "abcd"]);
     let own = [seen, &[(2, PAGE, 90, 90, b"abZd")]].concat();
-    assert_eq!(Recording::of(&[(5, map(1, "//anon")), fork(30)], &own).at(2, 35), "abZd");
+    let child = Recording::of(&[(5, map(1, "//anon")), fork(30)], &own);
+    assert_eq!([35, 89, 90].map(|at| child.at(2, at)), ["ab.d", "ab.d", "abZd"], "what it wrote over");
+}
+
+/// An allocator that gives memory back and has it again at the same address.
+#[test]
+fn memory_that_is_mapped_anew_has_other_code() {
+    let seen: &[Seen<'_>] = &[(1, PAGE, 50, 60, b"abcd")];
+    let before = Recording::of(&[(5, map(1, "//anon")), (40, map(1, "//anon"))], seen);
+    assert_eq!([39, 40, 50].map(|at| before.at(1, at)), ["....", "abcd", "abcd"]);
+    let after = Recording::of(&[(5, map(1, "//anon")), (70, map(1, "//anon"))], seen);
+    assert_eq!([69, 70].map(|at| after.at(1, at)), ["abcd", "...."]);
+}
+
+/// A library whose file is not at hand, where code without a file lay before.
+#[test]
+fn a_missing_file_is_no_memory_without_a_file() {
+    let recording = Recording::of(&[(5, map(1, "/no/such/other"))], &[(1, PAGE, 20, 40, b"abcd")]);
+    assert_eq!(recording.at(1, 30), "....");
+}
+
+/// A distance of a jump has zeros, too.
+#[test]
+fn a_zero_among_code_may_be_written_over() {
+    let seen: &[Seen<'_>] = &[(1, PAGE, 20, 40, b"a\0cd"), (1, PAGE, 60, 80, b"aXcd")];
+    let recording = Recording::of(&[(5, map(1, "//anon"))], seen);
+    assert_eq!([39, 40, 59, 60].map(|at| recording.at(1, at)), ["a\0cd", "a.cd", "a.cd", "aXcd"]);
+}
+
+/// perf renames an older capture, and not what lies beside it.
+#[test]
+fn copies_of_another_recording_are_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("code");
+    let copy = CodeCopy { pid: Pid(1), address: PAGE, from: Tsc(50), to: Tsc(60), bytes: 0..0 };
+    std::fs::write(&path, to_bytes([(&copy, &b"abcd"[..])])).expect("written");
+    for (recorded, is_used) in [(10..49, false), (10..51, true), (55..90, true), (61..90, false)] {
+        let range = TscRange::new(Tsc(recorded.start), Tsc(recorded.end));
+        let search =
+            SearchPath { code_copies: Some(path.clone()), recorded: Some(range), ..SearchPath::default() };
+        let images = ProcessImages::new(search, vec![(Tsc(5), map(1, "//anon"))], Vec::new());
+        let read = images.read(Pid(1), PAGE, Tsc(70), &mut [0]);
+        let warns = images.diagnostics().iter().any(|one| one.what.contains("at another time"));
+        assert_eq!((read == 1, warns), (is_used, !is_used), "{recorded:?}");
+    }
 }
 
 #[test]
