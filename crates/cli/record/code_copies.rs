@@ -27,7 +27,7 @@ use super::private;
 use super::targets::Targets;
 use crate::machine::tree::names;
 use crate::output;
-use memory::{Gap, Memory, Place};
+use memory::{Gap, Memory, PAGE, Place};
 
 /// From perf's start to the first look; the distance of two doubles, up to the longest.
 const FIRST: Duration = Duration::from_millis(50);
@@ -66,6 +66,8 @@ struct Kept {
     /// By process and address, in order of time.
     pages: BTreeMap<(i32, u64), Vec<Seen>>,
     contents: HashSet<Arc<[u8]>>,
+    /// Zeros, which no copy has otherwise: it is not known what is there.
+    nothing: Arc<[u8]>,
     bytes: usize,
     most: usize,
     /// Entries of `pages`, and the most of them.
@@ -169,6 +171,10 @@ impl CodeCopies {
     }
 }
 
+fn is_nothing(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
+}
+
 impl Kept {
     fn of(root: &Path, given: &[OsString]) -> Kept {
         Kept {
@@ -180,7 +186,9 @@ impl Kept {
             bytes: 0,
             most: MOST_BYTES,
             copies: 0,
-            most_copies: MOST_COPIES,
+            // After each may come one that says that it ended.
+            most_copies: MOST_COPIES / 2,
+            nothing: vec![0; PAGE].into(),
             look: LOOK,
             left_out: BTreeSet::new(),
             refused: BTreeSet::new(),
@@ -224,7 +232,11 @@ impl Kept {
                 self.incomplete.insert(pid);
             }
         }
-        for pid in watched {
+        let unknown = |pid: &i32| {
+            ![&self.complete, &self.refused, &self.without_pagemap].iter().any(|known| known.contains(pid))
+        };
+        let unknown: Vec<i32> = watched.into_iter().filter(unknown).collect();
+        for pid in unknown.into_iter().take_while(|_| Instant::now() < end) {
             match Memory::gap(&self.proc, pid) {
                 Some(Gap::Refused) => drop(self.refused.insert(pid)),
                 Some(Gap::NoPagemap) => drop(self.without_pagemap.insert(pid)),
@@ -252,10 +264,13 @@ impl Kept {
     /// One that is watched has all the room, but for deleted files; what others have, and these, must not fill it. Returns where it goes on, if
     /// there was no time for all.
     fn look_at(&mut self, pid: i32, is_watched: bool, from: Place, end: Instant) -> Option<Place> {
-        // All pages of a look count as read at one time: it begins before the first and ends after the last.
+        // What is still there was so when the look began.
         let begin = marks::tsc();
-        let mut memory = Memory::of(&self.proc, pid, is_watched, from)?;
-        let (mut new, last) = (Vec::new(), Instant::now());
+        let Some(mut memory) = Memory::of(&self.proc, pid, is_watched, from) else {
+            self.incomplete.remove(&pid);
+            return None;
+        };
+        let (mut new, mut unknown, last) = (Vec::new(), Vec::new(), Instant::now());
         while let Some((address, is_deleted, bytes)) = memory.next_page(end) {
             let page = (pid, address);
             let seen = self.pages.get_mut(&page).map(Vec::as_mut_slice).unwrap_or_default();
@@ -268,15 +283,21 @@ impl Kept {
             let has_all_room = is_watched && !is_deleted;
             let most = if has_all_room { self.most } else { self.most / 2 };
             let is_room = !is_one_more || self.copies + new.len() < self.most_copies;
-            match is_room.then(|| self.keep(bytes, most)).flatten() {
-                Some(bytes) => new.push((page, bytes)),
-                None if has_all_room && self.left_out.len() < MOST_COPIES => drop(self.left_out.insert(page)),
-                None => {}
+            let at = marks::tsc();
+            if let Some(bytes) = is_room.then(|| self.keep(bytes, most)).flatten() {
+                new.push((page, Seen { from: at, to: at, last, bytes }));
+                continue;
+            }
+            unknown.push((page, at));
+            if has_all_room && self.left_out.len() < MOST_COPIES {
+                self.left_out.insert(page);
             }
         }
-        let read = marks::tsc();
-        for (page, bytes) in new {
-            self.add(page, Seen { from: read, to: read, last, bytes });
+        for (page, at) in unknown {
+            self.end_at(page, at, last);
+        }
+        for (page, seen) in new {
+            self.add(page, seen);
         }
         let rest = memory.rest();
         if rest.is_none() {
@@ -289,19 +310,41 @@ impl Kept {
     /// One more content of a page, or another one in place of its last.
     fn add(&mut self, page: (i32, u64), new: Seen) {
         let seen = self.pages.entry(page).or_default();
-        let mut replaced = Vec::new();
-        if seen.len() >= MOST_CONTENTS {
-            replaced.extend(seen.pop());
-            // One that is there again must not look as if it had been there all the time.
-            replaced.extend(seen.pop_if(|before| before.bytes == new.bytes));
+        if seen.len() < MOST_CONTENTS {
+            seen.push(new);
+            self.copies += 1;
+            return;
         }
-        seen.push(new);
-        self.copies = self.copies + 1 - replaced.len();
-        for Seen { bytes, .. } in replaced {
-            // This one, and that of all contents.
-            if Arc::strong_count(&bytes) == 2 && self.contents.remove(&bytes) {
-                self.bytes -= bytes.len();
+        let (at, last) = (new.from, new.last);
+        let replaced = seen.last_mut().map(|last| std::mem::replace(last, new));
+        if let Some(before) = seen.len().checked_sub(2).and_then(|place| seen.get_mut(place)) {
+            // What was there between is not known.
+            let from = if is_nothing(&before.bytes) { before.from } else { at };
+            let nothing = Seen { from, to: at, last, bytes: Arc::clone(&self.nothing) };
+            let replaced_too = std::mem::replace(before, nothing);
+            self.release(replaced_too);
+        }
+        if let Some(replaced) = replaced {
+            self.release(replaced);
+        }
+    }
+
+    /// From `at` on it is not known what the page has, if it was known before.
+    fn end_at(&mut self, page: (i32, u64), at: u64, last: Instant) {
+        let Some(seen) = self.pages.get_mut(&page) else { return };
+        match seen.last_mut() {
+            Some(end) if is_nothing(&end.bytes) => (end.to, end.last) = (at, last),
+            _ => {
+                seen.push(Seen { from: at, to: at, last, bytes: Arc::clone(&self.nothing) });
+                self.copies += 1;
             }
+        }
+    }
+
+    fn release(&mut self, Seen { bytes, .. }: Seen) {
+        // This one, and that of all contents.
+        if Arc::strong_count(&bytes) == 2 && self.contents.remove(&bytes) {
+            self.bytes -= bytes.len();
         }
     }
 

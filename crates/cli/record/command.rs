@@ -171,7 +171,8 @@ pub(crate) fn compose(
 /// Whether perf takes the word for one of these options.
 fn is_any(option: &OsStr, names: &[&str]) -> bool {
     let text = option.to_string_lossy();
-    names.iter().any(|name| text.split('=').next() == Some(*name))
+    let with_its_value = |name: &str| name.len() == 2 && !text.starts_with("--") && text.starts_with(name);
+    names.iter().any(|name| text.split('=').next() == Some(*name) || with_its_value(name))
 }
 
 /// The options of samples, events and trace, in this order; or with what is of a cgroup alone first, for perf's `-G` restricts all events before it.

@@ -92,6 +92,7 @@ mod tests {
         assert_eq!(of(&["--tid=9,10"]), (vec![7], false, false));
         assert_eq!(of(&["--pid=3,4"]), (vec![3, 4], false, false));
         assert_eq!(of(&["-p5", "--pid", "6"]), (vec![5, 6], false, false));
+        assert_eq!(of(&["-p5"]), (vec![5], false, false));
         assert_eq!(of(&[&user_option]), (vec![9], false, false));
         assert_eq!(of(&["-u", "someone"]), (vec![], false, true));
         fs::create_dir_all(root.path().join("etc")).expect("made");

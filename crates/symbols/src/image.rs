@@ -120,11 +120,6 @@ struct Search {
 }
 
 impl Image {
-    /// Whether no file that can be had holds it: memory, or a file that was deleted.
-    pub(crate) fn lies_in_no_file(&self) -> bool {
-        self.kind == ImageKind::Anonymous || self.name.ends_with(" (deleted)")
-    }
-
     /// The DSO recorded as `name`; nothing is opened yet.
     pub(crate) fn new(name: &str, kind: ImageKind, build_id: Option<BuildId>) -> Image {
         Image {

@@ -22,7 +22,7 @@ pub struct SearchPath {
     pub kcore_dir: Option<PathBuf>,
     /// The copies of code that lay in no file ([`crate::code_copies`]), of the capture.
     pub code_copies: Option<PathBuf>,
-    /// When the recording was, with some time around it: copies that were all seen before or after are of another one.
+    /// When the recording was, with some time around it: copies that were all seen before are of another one.
     pub recorded: Option<TscRange>,
     /// perf's build-ID cache; by default `.debug` under `symfs`, or without one under the home folder.
     pub build_id_dir: Option<PathBuf>,

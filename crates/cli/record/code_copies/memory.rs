@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// x86-64 has no other.
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 /// So many pages are read at once.
 const AT_ONCE: usize = 64;
 /// Of so many pages at most it is read at once whether they are there: 2,048 reads for a TiB of which nothing is.

@@ -220,8 +220,8 @@ fn data_that_changes_does_not_fill_the_room() {
         kept.look_at_watched();
     }
     let written: Vec<u8> = machine.written(&kept).iter().map(|(_, content, _)| *content).collect();
-    assert_eq!(written, [1, 2, 3, 4, 5, 6, 7, 20]);
-    assert_eq!((kept.bytes, kept.copies, kept.contents.len()), (8 * PAGE, 8, 8));
+    assert_eq!(written, [1, 2, 3, 4, 5, 6, 0, 20], "zeros: what was there between is not known");
+    assert_eq!((kept.bytes, kept.copies, kept.contents.len()), (7 * PAGE, 8, 7));
 }
 
 /// What was written over and is there again was not there in between.
@@ -251,6 +251,26 @@ fn there_are_no_more_copies_than_are_read() {
     assert_eq!(kept.left_out.len(), 1);
     kept.forget(Some(Duration::ZERO));
     assert_eq!(kept.copies, 0);
+}
+
+/// Else the one before would count for what came after it.
+#[test]
+fn a_content_without_room_ends_the_one_before() {
+    let machine = Machine::new();
+    let mut kept = machine.kept();
+    machine.fill(0, 1);
+    kept.look_at_watched();
+    kept.most = 0;
+    for content in [2, 3] {
+        machine.fill(0, content);
+        kept.look_at_watched();
+    }
+    let written: Vec<u8> = machine.written(&kept).iter().map(|(_, content, _)| *content).collect();
+    assert_eq!((written, kept.copies), (vec![1, 0], 2));
+    machine.fill(0, 1);
+    kept.look_at_watched();
+    let written: Vec<u8> = machine.written(&kept).iter().map(|(_, content, _)| *content).collect();
+    assert_eq!(written, [1, 0, 1]);
 }
 
 #[test]

@@ -24,6 +24,9 @@ const MOST_EVENTS: usize = 1000;
 /// Which copy, by its place in [`Placed::copies`].
 pub(crate) type CopyIndex = u32;
 
+/// Forks of forks that are looked through for what a process has of the first of them.
+const MOST_FORKS: usize = 16;
+
 /// So many zeros in a row are no code.
 const LEAST_UNWRITTEN: usize = 16;
 
@@ -52,6 +55,8 @@ enum Change {
     },
     /// This copy's memory is another one from now on.
     Gone(CopyIndex),
+    /// A process that was forked maps memory: what it had there of others is gone.
+    Mapped(Pid, Range<u64>),
 }
 
 /// What the records say of one process, in order of time.
@@ -65,7 +70,7 @@ struct Events {
 impl Placed {
     /// The copies in the file at `path`, where there is one.
     ///
-    /// Left out are those that are all from before or after `recorded`: perf does not rename this file with an older capture.
+    /// Left out are those that are all from before `recorded`: perf does not rename this file with an older capture.
     pub(crate) fn open(
         path: Option<&Path>,
         recorded: Option<TscRange>,
@@ -137,20 +142,25 @@ impl Placed {
 
     fn place(&mut self, events: &[(Tsc, MapEvent)]) {
         let mut changes = begins(events);
-        changes.extend(self.lays(&events_of(events)));
-        // Of one time programs begin first.
+        let of_each = events_of(events);
+        changes.extend(maps_of_children(events, &of_each));
+        changes.extend(self.lays(&of_each));
+        // Of one time programs begin first, then memory is mapped.
         changes.sort_by_key(|(at, _)| *at);
         for (at, change) in changes {
             self.apply(at, change);
         }
     }
 
-    fn lays(&self, events: &HashMap<Pid, Events>) -> Vec<(Tsc, Change)> {
+    fn lays(&self, events_of_all: &HashMap<Pid, Events>) -> Vec<(Tsc, Change)> {
         let (none, mut lays) = (Events::default(), Vec::new());
         let mut before: Option<&CodeCopy> = None;
         for ((copy, index), next) in self.copies.iter().zip(0..).zip(following(&self.copies)) {
-            let events = events.get(&copy.pid).unwrap_or(&none);
-            if !next.is_some_and(|next| is_of_the_same_memory(copy, next))
+            let events = events_of_all.get(&copy.pid).unwrap_or(&none);
+            let goes_on = |next: &CodeCopy| {
+                is_of_the_same_memory(copy, next) && events.began_before(next.from).0 <= copy.to
+            };
+            if !next.is_some_and(goes_on)
                 && let Some((first, _)) = events.mapped(copy, copy.to..Tsc(u64::MAX))
             {
                 lays.push((first, Change::Gone(index)));
@@ -158,7 +168,7 @@ impl Placed {
             let (began, parent) = events.began_before(copy.from);
             let own = before.filter(|earlier| is_of_the_same_memory(earlier, copy) && earlier.to >= began);
             before = Some(copy);
-            let inherited = || self.last_before(parent?, copy.address, began);
+            let inherited = || self.inherited(copy.address, began, parent, events_of_all);
             let Some(earlier) = own.or_else(inherited) else {
                 let since = events.mapped(copy, began..copy.from).map_or(began, |(_, last)| last);
                 lays.push((since, Change::Lay { copy: index, unknown: None }));
@@ -179,12 +189,30 @@ impl Placed {
         lays
     }
 
-    /// The last copy of the memory of `pid` at `address` that was seen up to `at`.
-    fn last_before(&self, pid: Pid, address: u64, at: Tsc) -> Option<&CodeCopy> {
-        let after =
-            self.copies.partition_point(|copy| (copy.pid, copy.address, copy.from) <= (pid, address, at));
-        let last = self.copies.get(after.checked_sub(1)?)?;
-        ((last.pid, last.address) == (pid, address)).then_some(last)
+    /// What a process that `parent` forked at `at` had at `address`: the parent's copy, or that of whoever forked the parent.
+    fn inherited(
+        &self,
+        address: u64,
+        mut at: Tsc,
+        mut parent: Option<Pid>,
+        events: &HashMap<Pid, Events>,
+    ) -> Option<&CodeCopy> {
+        for _ in 0..MOST_FORKS {
+            let pid = parent?;
+            let (began, before) = events.get(&pid).map_or_else(Default::default, |of| of.began_before(at));
+            let after =
+                self.copies.partition_point(|copy| (copy.pid, copy.address, copy.from) <= (pid, address, at));
+            // One that was seen only after the fork holds from before it, too.
+            let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
+            let mut near = near.filter_map(|index| self.copies.get(index));
+            if let Some(own) =
+                near.find(|copy| (copy.pid, copy.address) == (pid, address) && copy.to >= began)
+            {
+                return Some(own);
+            }
+            (at, parent) = (began, before);
+        }
+        None
     }
 
     /// From the first to the last byte that `earlier` has and `later` has another one of. Many zeros are memory that was not written yet.
@@ -212,6 +240,11 @@ impl Placed {
         Some(later.address + differ.start as u64..later.address + differ.end as u64)
     }
 
+    /// Whether the recorder did not keep what was there: it keeps no page of zeros.
+    fn is_nothing(&self, copy: &CodeCopy) -> bool {
+        self.bytes().get(copy.bytes.clone()).is_some_and(|bytes| bytes.iter().all(|&byte| byte == 0))
+    }
+
     fn apply(&mut self, at: Tsc, change: Change) {
         match change {
             Change::Begin(pid) => {
@@ -228,12 +261,30 @@ impl Placed {
             Change::Lay { copy: index, unknown } => {
                 let Some(copy) = self.copies.get(index as usize) else { return };
                 let (pid, range) = (copy.pid, copy.range());
+                let is_nothing = self.is_nothing(copy);
                 self.of(pid).change(at, |pieces| {
+                    if is_nothing {
+                        return pieces.remove(&range);
+                    }
                     pieces.insert(range, index);
                     if let Some(unknown) = unknown {
                         pieces.remove(&unknown);
                     }
                 });
+            }
+            Change::Mapped(pid, range) => {
+                let Some(timeline) = self.processes.get_mut(&pid) else { return };
+                let (newest, mut inherited, mut from) = (timeline.newest(), Vec::new(), range.start);
+                while let Some((piece, &copy)) =
+                    newest.at_or_after(from).filter(|(piece, _)| piece.start < range.end)
+                {
+                    from = piece.end;
+                    let is_own = self.copies.get(copy as usize).is_some_and(|copy| copy.pid == pid);
+                    inherited.extend((!is_own).then(|| piece.clone()));
+                }
+                if !inherited.is_empty() {
+                    timeline.change(at, |pieces| inherited.iter().for_each(|piece| pieces.remove(piece)));
+                }
             }
             Change::Gone(index) => {
                 let Some(copy) = self.copies.get(index as usize) else { return };
@@ -248,9 +299,9 @@ impl Placed {
     }
 }
 
+/// Not those from after it: a slice ends before the look at the end of its recording.
 fn are_of_another(copies: &[CodeCopy], recorded: TscRange) -> bool {
-    let are_before = copies.iter().all(|copy| copy.to < recorded.start);
-    !copies.is_empty() && (are_before || copies.iter().all(|copy| copy.from > recorded.stop))
+    !copies.is_empty() && copies.iter().all(|copy| copy.to < recorded.start)
 }
 
 fn is_of_the_same_memory(a: &CodeCopy, b: &CodeCopy) -> bool {
@@ -275,6 +326,18 @@ fn begins(events: &[(Tsc, MapEvent)]) -> Vec<(Tsc, Change)> {
         Some((*at, begin))
     };
     events.iter().filter_map(change).collect()
+}
+
+fn maps_of_children<'e>(
+    events: &'e [(Tsc, MapEvent)],
+    of_each: &'e HashMap<Pid, Events>,
+) -> impl Iterator<Item = (Tsc, Change)> + 'e {
+    let has_parent = |events: &Events| events.begins.iter().any(|(_, parent)| parent.is_some());
+    events.iter().filter_map(move |(at, event)| {
+        let MapEvent::Map(mapping) = event else { return None };
+        let is_child = of_each.get(&mapping.pid).is_some_and(has_parent);
+        is_child.then(|| (*at, Change::Mapped(mapping.pid, mapping.range.clone())))
+    })
 }
 
 fn events_of(events: &[(Tsc, MapEvent)]) -> HashMap<Pid, Events> {

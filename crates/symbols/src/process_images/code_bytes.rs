@@ -58,9 +58,7 @@ impl ProcessImages {
         for (range, &mapping) in pieces {
             let Some(piece) = self.piece_of(range, mapping) else { continue };
             let Some(file) = piece.image.code(&self.search) else {
-                if piece.image.lies_in_no_file() {
-                    self.add_copies(range, copies, &mut sections);
-                }
+                self.add_copies(range, copies, &mut sections);
                 continue;
             };
             let file_offset = piece.file_offset(range.start);
@@ -119,10 +117,7 @@ impl ProcessImages {
         let Some(piece) = self.user_piece(pid, address, at) else { return 0 };
         match piece.image.code(&self.search) {
             Some(file) => copy(&file.bytes, piece.file_offset(address), piece.range.end - address, into),
-            None if piece.image.lies_in_no_file() => {
-                self.read_copied(pid, address, at, piece.range.end - address, into).unwrap_or(0)
-            }
-            None => 0,
+            None => self.read_copied(pid, address, at, piece.range.end - address, into).unwrap_or(0),
         }
     }
 

@@ -12,8 +12,7 @@ impl ProcessImages {
     pub fn code_copy_at(&self, pid: Pid, address: u64, at: Tsc) -> Option<u32> {
         let piece = self.user_piece(pid, address, at)?;
         let (_, &number) = self.code_copies.at(pid, at).pieces.get(address)?;
-        let is_copied = piece.image.lies_in_no_file() && piece.image.code(&self.search).is_none();
-        is_copied.then_some(number)
+        piece.image.code(&self.search).is_none().then_some(number)
     }
 
     /// A file of the copies that `numbers` name, and of those of the same memory at other times, which say from when on one holds; `None` where

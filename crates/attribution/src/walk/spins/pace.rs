@@ -35,9 +35,28 @@ impl Pace {
 
     /// The time of so many `blocks` on average, if some ran between two times.
     pub(super) fn of(&self, blocks: u64) -> Option<Ticks> {
-        let ((from, before), (to, until)) = self.first.zip(self.last)?;
+        let ((from, before), (to, until)) =
+            self.first.zip(self.last).filter(|(first, last)| first.0 < last.0)?;
         let ran = u128::from(until.saturating_sub(before));
         let took = (u128::from(to.since(from).0) * u128::from(blocks)).checked_div(ran)?;
         Some(Ticks(u64::try_from(took).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All blocks may lie at the time of one packet.
+    #[test]
+    fn one_time_is_no_pace() {
+        let mut pace = Pace::new(Some(Tsc(400)));
+        for _ in 0..2 {
+            pace.block(Tsc(400), Tsc(100));
+        }
+        pace.round(Tsc(400), Tsc(100));
+        assert_eq!(pace.of(2), None);
+        pace.round(Tsc(430), Tsc(100));
+        assert_eq!(pace.of(2), Some(Ticks(20)));
     }
 }

@@ -134,6 +134,8 @@ fn a_child_has_the_code_of_its_parent() {
     let seen: &[Seen<'_>] = &[(1, PAGE, 20, 40, b"abcd"), (1, PAGE, 60, 80, b"aXcd")];
     let recording = Recording::of(&[(5, map(1, "//anon")), fork(30)], seen);
     assert_eq!([29, 30, 70].map(|at| recording.at(2, at)), ["....", "abcd", "abcd"]);
+    let mapped = Recording::of(&[(5, map(1, "//anon")), fork(30), (40, map(2, "//anon"))], seen);
+    assert_eq!([39, 40].map(|at| mapped.at(2, at)), ["abcd", "...."], "mapped anew in the child");
     let own = [seen, &[(2, PAGE, 90, 90, b"abZd")]].concat();
     let child = Recording::of(&[(5, map(1, "//anon")), fork(30)], &own);
     assert_eq!([35, 89, 90].map(|at| child.at(2, at)), ["ab.d", "ab.d", "abZd"], "what it wrote over");
@@ -149,11 +151,36 @@ fn memory_that_is_mapped_anew_has_other_code() {
     assert_eq!([69, 70].map(|at| after.at(1, at)), ["abcd", "...."]);
 }
 
-/// A library whose file is not at hand, where code without a file lay before.
+/// Its record is from before it was deleted: a library that is unpacked, loaded and removed.
 #[test]
-fn a_missing_file_is_no_memory_without_a_file() {
-    let recording = Recording::of(&[(5, map(1, "/no/such/other"))], &[(1, PAGE, 20, 40, b"abcd")]);
-    assert_eq!(recording.at(1, 30), "....");
+fn a_file_that_was_deleted_after_it_was_mapped() {
+    let seen: &[Seen<'_>] = &[(1, PAGE, 20, 40, b"abcd")];
+    let mapped = Recording::of(&[(5, map(1, "/no/such/other"))], seen);
+    assert_eq!(mapped.at(1, 30), "abcd");
+    // A library whose file is not at hand, where code without a file lay before.
+    let later = Recording::of(&[(5, map(1, "//anon")), (50, map(1, "/no/such/other"))], seen);
+    assert_eq!([49, 50].map(|at| later.at(1, at)), ["abcd", "...."]);
+}
+
+/// What the recorder saw and had no room for.
+#[test]
+fn zeros_alone_end_a_copy() {
+    let seen: &[Seen<'_>] =
+        &[(1, PAGE, 20, 40, b"abcd"), (1, PAGE, 50, 60, b"\0\0\0\0"), (1, PAGE, 70, 80, b"abXd")];
+    let recording = Recording::of(&[(5, map(1, "//anon"))], seen);
+    assert_eq!([39, 45, 55, 60].map(|at| recording.at(1, at)), ["abcd", "....", "....", "abXd"]);
+}
+
+/// The first look may come after the fork; and a grandchild has what its parent has of its own parent.
+#[test]
+fn what_was_seen_late_is_inherited() {
+    let fork = |at, parent, child| (at, MapEvent::Fork { parent: Pid(parent), child: Pid(child) });
+    let late: &[Seen<'_>] = &[(1, PAGE, 50, 60, b"abcd"), (2, PAGE, 90, 90, b"abZd")];
+    let recording = Recording::of(&[(5, map(1, "//anon")), fork(30, 1, 2)], late);
+    assert_eq!([35, 90].map(|at| recording.at(2, at)), ["ab.d", "abZd"]);
+    let early: &[Seen<'_>] = &[(1, PAGE, 20, 60, b"abcd"), (3, PAGE, 90, 90, b"abZd")];
+    let recording = Recording::of(&[(5, map(1, "//anon")), fork(30, 1, 2), fork(40, 2, 3)], early);
+    assert_eq!([45, 90].map(|at| recording.at(3, at)), ["ab.d", "abZd"]);
 }
 
 /// A distance of a jump has zeros, too.
@@ -171,7 +198,7 @@ fn copies_of_another_recording_are_left_out() {
     let path = folder.path().join("code");
     let copy = CodeCopy { pid: Pid(1), address: PAGE, from: Tsc(50), to: Tsc(60), bytes: 0..0 };
     std::fs::write(&path, to_bytes([(&copy, &b"abcd"[..])])).expect("written");
-    for (recorded, is_used) in [(10..49, false), (10..51, true), (55..90, true), (61..90, false)] {
+    for (recorded, is_used) in [(10..30, true), (10..51, true), (55..90, true), (61..90, false)] {
         let range = TscRange::new(Tsc(recorded.start), Tsc(recorded.end));
         let search =
             SearchPath { code_copies: Some(path.clone()), recorded: Some(range), ..SearchPath::default() };
