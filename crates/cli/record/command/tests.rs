@@ -204,6 +204,10 @@ fn without_a_trace_records_and_samples_remain() {
         "{attached}"
     );
     assert!(!standard.contains("--sample-cpu"), "{standard}");
+    for glued in ["-p7", "-t7", "-u0", "-C1"] {
+        let restricted = line(without, &[glued]).expect("a command");
+        assert!(!restricted.contains(" -a "), "{restricted}");
+    }
 }
 
 /// What perf overwrites until it gets SIGUSR2: with a trace the AUX areas alone.
