@@ -20,6 +20,12 @@ impl Capture {
         Capture { perf_data: root.join(perf_data), symfs: root.join(symfs), root }
     }
 
+    /// What the scenario in `file` says, made in `root`.
+    pub(crate) fn of_scenario(file: &Path, root: PathBuf) -> Capture {
+        tracegen::scenario::make(file, &root).unwrap_or_else(|error| panic!("{error}"));
+        Capture::at(root, "perf.data", "symfs")
+    }
+
     /// `tailtrace COMMAND -i … --symfs …` with more arguments.
     pub(crate) fn tailtrace(&self, command: &str, arguments: &[&str]) -> Output {
         let mut process = tailtrace();

@@ -50,9 +50,7 @@ cpu 0
 fn first_cause(folder: &Path, program: &str) -> String {
     let scenario = folder.join("requests.scenario");
     fs::write(&scenario, requests_to(program)).expect("written");
-    let made = folder.join("made");
-    tracegen::scenario::make(&scenario, &made).unwrap_or_else(|error| panic!("{error}"));
-    let capture = Capture { perf_data: made.join("perf.data"), symfs: made.join("symfs"), root: made };
+    let capture = Capture::of_scenario(&scenario, folder.join("made"));
     let arguments = ["--intervals", &capture.intervals(), "--id", "10", "--format", "json"];
     let output = capture.tailtrace("explain", &arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -60,9 +60,7 @@ fn made(folder: &std::path::Path) -> Capture {
 fn capture_of(folder: &std::path::Path, scenario: &str) -> Capture {
     let file = folder.join("requests.scenario");
     fs::write(&file, scenario).expect("written");
-    let made = folder.join("made");
-    tracegen::scenario::make(&file, &made).unwrap_or_else(|error| panic!("{error}"));
-    Capture { perf_data: made.join("perf.data"), symfs: made.join("symfs"), root: made }
+    Capture::of_scenario(&file, folder.join("made"))
 }
 
 fn explained(capture: &Capture, id: &str, more: &[&str]) -> Value {

@@ -13,7 +13,6 @@ pub(crate) mod older;
 pub(crate) mod pausing;
 pub(crate) mod perf;
 pub(crate) mod preset;
-mod private;
 pub(crate) mod ptwrite;
 pub(crate) mod snapshots;
 mod sockets;

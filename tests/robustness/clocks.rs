@@ -119,9 +119,7 @@ fn scenario(folder: &Path, ahead: f64, times: usize) -> Capture {
         record(&mut text, "sched:sched_waking thread=worker target_cpu=1");
     }
     fs::write(&file, text).expect("written");
-    let made = folder.join(format!("made-{ahead}-{times}"));
-    tracegen::scenario::make(&file, &made).unwrap_or_else(|error| panic!("{error}"));
-    Capture { perf_data: made.join("perf.data"), symfs: made.join("symfs"), root: made }
+    Capture::of_scenario(&file, folder.join(format!("made-{ahead}-{times}")))
 }
 
 /// The worker runs again 20.65 us after its order's begin, by its CPU's clock; by that of the other CPU it is woken after

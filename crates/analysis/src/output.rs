@@ -71,11 +71,21 @@ pub(crate) fn ensure_no_input(path: &Path, inputs: &[PathBuf]) -> Result<()> {
 /// # Errors
 /// What the operating system says, with the path.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let written = Draft::of(path).and_then(|mut draft| {
-        draft.write_all(bytes)?;
-        draft.publish()
-    });
-    written.map_err(unwritable(path))
+    write(Draft::of(path), bytes).map_err(unwritable(path))
+}
+
+/// The same, for what stood in the memory of processes: the user alone may read it, whatever was there. A link is replaced.
+///
+/// # Errors
+/// As [`write_file`].
+pub fn write_private_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    write(Draft::private(path), bytes).map_err(unwritable(path))
+}
+
+fn write(draft: io::Result<Draft>, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = draft?;
+    draft.write_all(bytes)?;
+    draft.publish()
 }
 
 /// For `map_err`: that `path` cannot be written, and why.
@@ -84,5 +94,31 @@ pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |error| match error.kind() {
         io::ErrorKind::AlreadyExists => Error::Exists(path),
         _ => Error::Io { what: format!("{} cannot be written", path.display()), source: error },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn no_other_user_may_read_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| folder.path().join(name);
+        let mode = |name: &str| fs::symlink_metadata(place(name)).expect("there").permissions().mode();
+        write_private_file(&place("new"), b"memory").expect("written");
+        assert_eq!(mode("new"), 0o100_600);
+        // What another recording left, which all may read.
+        fs::write(place("old"), b"").expect("written");
+        fs::set_permissions(place("old"), fs::Permissions::from_mode(0o666)).expect("set");
+        symlink(place("old"), place("link")).expect("linked");
+        write_private_file(&place("link"), b"memory").expect("written");
+        assert_eq!((mode("link"), fs::read(place("old")).expect("there")), (0o100_600, Vec::new()));
+        write_private_file(&place("old"), b"memory").expect("written");
+        assert_eq!((mode("old"), fs::read(place("old")).expect("there")), (0o100_600, b"memory".to_vec()));
+        assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 3);
+        assert!(write_private_file(folder.path(), b"memory").is_err(), "a folder stays");
     }
 }

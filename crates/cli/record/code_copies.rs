@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use analysis::output::write_private_file;
 use anyhow::{Context as _, Result};
 use model::{Pid, Tsc};
 use perfdata::companion;
@@ -23,7 +24,6 @@ use symbols::code_copies::{CodeCopy, MOST_COPIES, NAME, to_bytes};
 
 use super::descriptors::add_children;
 use super::perf::Running;
-use super::private;
 use super::targets::Targets;
 use crate::machine::tree::names;
 use crate::output;
@@ -208,7 +208,8 @@ impl Kept {
         watched
     }
 
-    fn look_at_watched(&mut self) {
+    /// Returns which they are.
+    fn look_at_watched(&mut self) -> BTreeSet<i32> {
         let watched = self.watched();
         // What a look had no time for comes first in the next one.
         let (next, from) = std::mem::replace(&mut self.next, (0, BEGIN));
@@ -235,7 +236,7 @@ impl Kept {
         let unknown = |pid: &i32| {
             ![&self.complete, &self.refused, &self.without_pagemap].iter().any(|known| known.contains(pid))
         };
-        let unknown: Vec<i32> = watched.into_iter().filter(unknown).collect();
+        let unknown: Vec<i32> = watched.iter().copied().filter(unknown).collect();
         for pid in unknown.into_iter().take_while(|_| Instant::now() < end) {
             match Memory::gap(&self.proc, pid) {
                 Some(Gap::Refused) => drop(self.refused.insert(pid)),
@@ -243,15 +244,15 @@ impl Kept {
                 None => {}
             }
         }
+        watched
     }
 
     /// All that are recorded: those that are watched, then the youngest.
     fn look_at_all(&mut self) {
-        self.look_at_watched();
+        let watched = self.look_at_watched();
         if !self.targets.is_all {
             return;
         }
-        let watched = self.watched();
         let mut others: Vec<i32> = names(&self.proc).iter().filter_map(|name| name.parse().ok()).collect();
         others.retain(|pid| !watched.contains(pid));
         others.sort_unstable_by_key(|pid| -pid);
@@ -385,7 +386,7 @@ impl Kept {
                 (CodeCopy { pid: Pid(pid), address, from, to, bytes: 0..0 }, &*seen.bytes)
             })
             .collect();
-        private::write(path, &to_bytes(copies.iter().map(|(copy, bytes)| (copy, *bytes))))?;
+        write_private_file(path, &to_bytes(copies.iter().map(|(copy, bytes)| (copy, *bytes))))?;
         Ok(true)
     }
 }

@@ -6,13 +6,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use analysis::output::write_file;
+use analysis::output::{write_file, write_private_file};
 use analysis::request::PTWRITE;
 use anyhow::{Context as _, Result};
 use perfdata::{Machine, companion};
 use symbols::code_copies;
-
-use super::private;
 
 /// What record writes beside a capture.
 const COMPANIONS: [&str; 4] = [Machine::NAME, intervals::CLOCKS, PTWRITE, code_copies::NAME];
@@ -109,12 +107,8 @@ impl Oldest {
         }
         files.iter().try_for_each(|(path, bytes)| {
             let is_memory = path.file_name() == Some(OsStr::new(code_copies::NAME));
-            let written = if is_memory {
-                private::write(path, bytes)
-            } else {
-                write_file(path, bytes).map_err(Into::into)
-            };
-            written.with_context(|| format!("cannot put {} back", path.display()))
+            let write = if is_memory { write_private_file } else { write_file };
+            write(path, bytes).with_context(|| format!("cannot put {} back", path.display()))
         })
     }
 }

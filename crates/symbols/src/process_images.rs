@@ -116,7 +116,7 @@ impl ProcessImages {
     ) -> ProcessImages {
         let jit_code = jit_code::add(&mut events, &search, monotonic);
         let pokes = Pokes::new(&events);
-        let code_copies = Placed::open(search.code_copies.as_deref(), search.recorded, &events);
+        let code_copies = Placed::open(search.code_copies.as_deref(), search.recorded_since, &events);
         let timelines = Timelines::new(events);
         let build_ids = of_one_file(build_ids);
         let (images, image_of) = images_of(&timelines.mappings, &build_ids);

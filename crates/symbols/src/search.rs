@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-use model::{BuildId, TscRange};
+use model::{BuildId, Tsc};
 
 /// Where to look for binaries and symbols; the names follow perf's options.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +22,8 @@ pub struct SearchPath {
     pub kcore_dir: Option<PathBuf>,
     /// The copies of code that lay in no file ([`crate::code_copies`]), of the capture.
     pub code_copies: Option<PathBuf>,
-    /// When the recording was, with some time around it: copies that were all seen before are of another one.
-    pub recorded: Option<TscRange>,
+    /// When the recording began, or some time before: copies that were all seen earlier are of another one.
+    pub recorded_since: Option<Tsc>,
     /// perf's build-ID cache; by default `.debug` under `symfs`, or without one under the home folder.
     pub build_id_dir: Option<PathBuf>,
     /// Whether to ask the servers of `DEBUGINFOD_URLS` for what is not here.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use intervals::{Clock, ClockPair, Clocks, Join};
-use model::{Diagnostic, Tsc, TscRange};
+use model::{Diagnostic, Tsc};
 use perfdata::{PerfData, companion};
 use symbols::{Monotonic, ProcessImages, SearchPath, code_copies};
 
@@ -19,7 +19,7 @@ pub(super) fn search_path(perf: &PerfData, code: &Code) -> SearchPath {
         kallsyms: code.kallsyms.clone(),
         kcore_dir: perf.kcore_dir().map(Path::to_path_buf),
         code_copies: Some(companion(perf.path(), code_copies::NAME)).filter(|path| path.is_file()),
-        recorded: recorded(perf),
+        recorded_since: recorded_since(perf),
         build_id_dir: None,
         debuginfod: (code.debuginfod || !code.contained) && has_servers(),
         contained: code.contained,
@@ -27,13 +27,12 @@ pub(super) fn search_path(perf: &PerfData, code: &Code) -> SearchPath {
     }
 }
 
-/// Copies of code may have been seen so much before the first record or after the last one: a slice has few records.
-const AROUND_NS: u64 = 60_000_000_000;
+/// Copies of code may have been seen so much before the first record: a slice has few.
+const BEFORE_NS: u64 = 60_000_000_000;
 
-fn recorded(perf: &PerfData) -> Option<TscRange> {
+fn recorded_since(perf: &PerfData) -> Option<Tsc> {
     let (range, conversion) = (perf.tsc_range()?, perf.time_conversion()?);
-    let around = conversion.ns_to_ticks(AROUND_NS);
-    Some(TscRange::new(range.start.before(around), Tsc(range.stop.0.saturating_add(around.0))))
+    Some(range.start.before(conversion.ns_to_ticks(BEFORE_NS)))
 }
 
 fn has_servers() -> bool {

@@ -57,6 +57,16 @@ impl Draft {
         Ok(Draft { file, named: Some((scratch, name)) })
     }
 
+    /// A draft of the file at `path` that the user alone may read, as perf makes its captures, whatever was there and who could read that.
+    /// A link is replaced; what it names stays.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub(super) fn private(path: &Path) -> io::Result<Draft> {
+        let (scratch, file) = Scratch::file(folder_of(path), &prefix(path)?, 0o600)?;
+        Ok(Draft { file, named: Some((scratch, path.to_owned())) })
+    }
+
     /// Gives it its name.
     ///
     /// # Errors

@@ -66,6 +66,19 @@ pub(crate) struct CallPath {
 }
 
 impl CallPath {
+    /// Through these user functions, innermost last.
+    #[cfg(test)]
+    pub(crate) fn through(functions: &[&str]) -> CallPath {
+        let site = |name: &&str| Site {
+            ip: 0,
+            function: (*name).into(),
+            line: None,
+            library: false,
+            collector: None,
+        };
+        CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
+    }
+
     /// The path through the instructions at `ips`, outermost first, in process `pid` at time `at`.
     pub(crate) fn of(
         ips: impl Iterator<Item = u64>,

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::{Diagnostic, MapEvent, Pid, Tsc, TscRange};
+use model::{Diagnostic, MapEvent, Pid, Tsc};
 
 use super::{CodeCopies, CodeCopy};
 use crate::file_bytes::FileBytes;
@@ -70,10 +70,10 @@ struct Events {
 impl Placed {
     /// The copies in the file at `path`, where there is one.
     ///
-    /// Left out are those that are all from before `recorded`: perf does not rename this file with an older capture.
+    /// Left out are those that are all from before `recorded_since`: perf does not rename this file with an older capture.
     pub(crate) fn open(
         path: Option<&Path>,
-        recorded: Option<TscRange>,
+        recorded_since: Option<Tsc>,
         events: &[(Tsc, MapEvent)],
     ) -> Placed {
         let mut placed = Placed {
@@ -95,7 +95,7 @@ impl Placed {
                 if found.left_out > 0 {
                     warn(&format!("{} of its copies are not possible, or too many", found.left_out));
                 }
-                if recorded.is_some_and(|recorded| are_of_another(&found.copies, recorded)) {
+                if recorded_since.is_some_and(|since| are_of_another(&found.copies, since)) {
                     warn("its copies were seen at another time than that of the recording");
                     return placed;
                 }
@@ -300,8 +300,8 @@ impl Placed {
 }
 
 /// Not those from after it: a slice ends before the look at the end of its recording.
-fn are_of_another(copies: &[CodeCopy], recorded: TscRange) -> bool {
-    !copies.is_empty() && copies.iter().all(|copy| copy.to < recorded.start)
+fn are_of_another(copies: &[CodeCopy], since: Tsc) -> bool {
+    !copies.is_empty() && copies.iter().all(|copy| copy.to < since)
 }
 
 fn is_of_the_same_memory(a: &CodeCopy, b: &CodeCopy) -> bool {

@@ -126,7 +126,6 @@ fn shown(call: Option<&Call>, path: Option<&CallPath>) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::walk::call_path::Site;
 
     fn call(operation: u64) -> Call {
         let (object, operation) = (Some(Object::Futex(0x10)), Some(FutexOperation::of(operation)));
@@ -142,17 +141,6 @@ mod tests {
         assert_eq!(held_by_waker(Some(&call(11)), None, Some(&wake)), Held::No);
         assert_eq!(held_by_waker(Some(&call(0)), None, Some(&wake)), Held::Perhaps);
         assert_eq!(held_by_waker(Some(&call(0)), None, None), Held::No);
-    }
-
-    fn path(functions: &[&str]) -> CallPath {
-        let site = |name: &&str| Site {
-            ip: 0,
-            function: (*name).into(),
-            line: None,
-            library: false,
-            collector: None,
-        };
-        CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
     }
 
     /// Go's `stopm` parks a thread without work, `lock2` waits for a lock, both in `futexsleep`; in the JVM `park` of
@@ -188,7 +176,7 @@ mod tests {
             (&["_PyEval_EvalFrameDefault", "wait_for_result", "pthread_cond_wait"], Held::No),
         ] {
             assert_eq!(
-                held_by_waker(Some(&call(0)), Some(&path(functions)), Some(&call(1))),
+                held_by_waker(Some(&call(0)), Some(&CallPath::through(functions)), Some(&call(1))),
                 held,
                 "{functions:?}"
             );

@@ -63,24 +63,11 @@ impl Goroutine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::walk::call_path::Site;
-
-    /// Innermost last.
-    fn path(functions: &[&str]) -> CallPath {
-        let site = |name: &&str| Site {
-            ip: 0,
-            function: (*name).into(),
-            line: None,
-            library: false,
-            collector: None,
-        };
-        CallPath { user: functions.iter().map(site).collect(), ..CallPath::default() }
-    }
 
     const PARKS: [&str; 4] = ["runtime.gopark", "runtime.mcall", "runtime.park_m", "runtime.schedule"];
 
     fn left(own: &[&str], last: &[&str]) -> CallPath {
-        path(&[own, &PARKS, last].concat())
+        CallPath::through(&[own, &PARKS, last].concat())
     }
 
     #[test]
@@ -90,7 +77,8 @@ mod tests {
         let message = Parked::For("a message of a channel");
         assert_eq!(Goroutine::of(&received, None), Some(Goroutine::Waits(message, None)));
         assert_eq!(Goroutine::of(&received, Some(&["main.other"])), Some(Goroutine::Waits(message, None)));
-        let preempted = path(&["main.next", "runtime.mcall", "runtime.schedule", "runtime.stoplockedm"]);
+        let preempted =
+            CallPath::through(&["main.next", "runtime.mcall", "runtime.schedule", "runtime.stoplockedm"]);
         assert_eq!(Goroutine::of(&preempted, None).expect("a wait").object(), "its turn in Go's scheduler");
     }
 
@@ -110,7 +98,7 @@ mod tests {
         let slept = ["runtime.gogo", "runtime.gopark", "time.Sleep", "main.backOff"];
         assert_eq!(resumes(&slept), Some(Goroutine::Waits(Parked::Sleep, Some("main.backOff()".into()))));
         assert_eq!(resumes(&["runtime.schedule", "runtime.startlockedm"]), Some(Goroutine::None));
-        let ended = path(&[
+        let ended = CallPath::through(&[
             "runtime.goexit1",
             "runtime.mcall",
             "runtime.goexit0",
@@ -118,6 +106,9 @@ mod tests {
             "runtime.findRunnable",
         ]);
         assert_eq!(Goroutine::of(&ended, None), Some(Goroutine::None));
-        assert_eq!(Goroutine::of(&path(&["main.next", "runtime.lock2", "runtime.futexsleep"]), None), None);
+        assert_eq!(
+            Goroutine::of(&CallPath::through(&["main.next", "runtime.lock2", "runtime.futexsleep"]), None),
+            None
+        );
     }
 }

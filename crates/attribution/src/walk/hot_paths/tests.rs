@@ -98,17 +98,14 @@ fn run(node: NodeKey, range: TscRange) -> Run {
     Run { range, function: None, node, instructions, calls, cold, ratio, cpu: None, uncertainty, aux_offset }
 }
 
+fn named(name: &str) -> Function {
+    Function { start: 1, range: 1..2, name: Arc::from(name), library: false, collector: None }
+}
+
 /// Two goroutines that run `price`, each in a tree of its own with less than half of the time.
 #[test]
 fn a_function_is_hot_whoever_called_it() {
     let mut code = UserCode::default();
-    let named = |name: &str| Function {
-        start: 1,
-        range: 1..2,
-        name: Arc::from(name),
-        library: false,
-        collector: None,
-    };
     let mut runs = Vec::new();
     for (at, root) in [(0, "first"), (50, "second")] {
         let root = code.node(NodeKey::default(), Some(&named(root)));
@@ -124,13 +121,6 @@ fn a_function_is_hot_whoever_called_it() {
 #[test]
 fn what_is_unusual_has_a_name_where_it_is_the_smaller_part() {
     let mut code = UserCode::default();
-    let named = |name: &str| Function {
-        start: 1,
-        range: 1..2,
-        name: Arc::from(name),
-        library: false,
-        collector: None,
-    };
     let serve = code.node(NodeKey::default(), Some(&named("serve")));
     let handle = code.node(serve, Some(&named("handle")));
     let library = code.node(handle, Some(&named("memchr")));
@@ -156,13 +146,6 @@ fn what_is_unusual_has_a_name_where_it_is_the_smaller_part() {
 #[test]
 fn a_function_without_a_name_is_placed() {
     let usual: HashSet<Arc<str>> = ["serve", "scan"].map(Arc::from).into();
-    let named = |name: &str| Function {
-        start: 1,
-        range: 1..2,
-        name: Arc::from(name),
-        library: false,
-        collector: None,
-    };
     let placed = |name_below: &str| {
         let mut code = UserCode::default();
         let serve = code.node(NodeKey::default(), Some(&named("serve")));

@@ -1,6 +1,6 @@
 //! Which bytes stand where at which time: each rule with the smallest recording that shows it.
 
-use model::{CodeBytes, MapEvent, Mapping, Pid, Tsc, TscRange};
+use model::{CodeBytes, MapEvent, Mapping, Pid, Tsc};
 
 use crate::code_copies::{CodeCopy, to_bytes};
 use crate::{ProcessImages, SearchPath};
@@ -198,14 +198,16 @@ fn copies_of_another_recording_are_left_out() {
     let path = folder.path().join("code");
     let copy = CodeCopy { pid: Pid(1), address: PAGE, from: Tsc(50), to: Tsc(60), bytes: 0..0 };
     std::fs::write(&path, to_bytes([(&copy, &b"abcd"[..])])).expect("written");
-    for (recorded, is_used) in [(10..30, true), (10..51, true), (55..90, true), (61..90, false)] {
-        let range = TscRange::new(Tsc(recorded.start), Tsc(recorded.end));
-        let search =
-            SearchPath { code_copies: Some(path.clone()), recorded: Some(range), ..SearchPath::default() };
+    for (since, is_used) in [(10, true), (55, true), (60, true), (61, false)] {
+        let search = SearchPath {
+            code_copies: Some(path.clone()),
+            recorded_since: Some(Tsc(since)),
+            ..SearchPath::default()
+        };
         let images = ProcessImages::new(search, vec![(Tsc(5), map(1, "//anon"))], Vec::new());
         let read = images.read(Pid(1), PAGE, Tsc(70), &mut [0]);
         let warns = images.diagnostics().iter().any(|one| one.what.contains("at another time"));
-        assert_eq!((read == 1, warns), (is_used, !is_used), "{recorded:?}");
+        assert_eq!((read == 1, warns), (is_used, !is_used), "since {since}");
     }
 }
 
