@@ -311,22 +311,16 @@ impl Kept {
     /// One more content of a page, or another one in place of its last.
     fn add(&mut self, page: (i32, u64), new: Seen) {
         let seen = self.pages.entry(page).or_default();
-        if seen.len() < MOST_CONTENTS {
-            seen.push(new);
-            self.copies += 1;
-            return;
+        let is_full = seen.len() >= MOST_CONTENTS;
+        let replaced = if is_full { seen.split_off(MOST_CONTENTS - 2) } else { Vec::new() };
+        // What was there between is not known, nor what came after a content without room.
+        if is_full || seen.last().is_some_and(|last| is_nothing(&last.bytes)) {
+            self.end_at(page, new.from, new.last);
         }
-        let (at, last) = (new.from, new.last);
-        let replaced = seen.last_mut().map(|last| std::mem::replace(last, new));
-        if let Some(before) = seen.len().checked_sub(2).and_then(|place| seen.get_mut(place)) {
-            // What was there between is not known.
-            let from = if is_nothing(&before.bytes) { before.from } else { at };
-            let nothing = Seen { from, to: at, last, bytes: Arc::clone(&self.nothing) };
-            let replaced_too = std::mem::replace(before, nothing);
-            self.release(replaced_too);
-        }
-        if let Some(replaced) = replaced {
-            self.release(replaced);
+        self.pages.entry(page).or_default().push(new);
+        self.copies = self.copies + 1 - replaced.len();
+        for seen in replaced {
+            self.release(seen);
         }
     }
 

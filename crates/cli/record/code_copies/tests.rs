@@ -271,6 +271,8 @@ fn a_content_without_room_ends_the_one_before() {
     kept.look_at_watched();
     let written: Vec<u8> = machine.written(&kept).iter().map(|(_, content, _)| *content).collect();
     assert_eq!(written, [1, 0, 1]);
+    let seen = kept.pages.values().next().expect("the page");
+    assert_eq!(seen[1].to, seen[2].from, "what there was no room for may have been there until then");
 }
 
 #[test]
